@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The open events of a session.  Three sets of descriptors:
+ *   owners   two dummy events a CPU on ptop itself: they hold the rings (side-band, samples) for the session's whole life,
+ *   tracking dummy events on the target (mmap2, comm, task, ksymbol, bpf_event, namespaces, cgroup) -> side-band rings,
+ *   sampling the event asked for -> sample rings; closed and opened anew when the event or exclusion changes, while tracking goes on.
+ * All carry IDENTIFIER, so any record tells which event it is of.  Clock: CLOCK_MONOTONIC.
+ * Nothing here maps memory or starts threads: the session gives sampler_owner() to the rings.
+ */
+#ifndef PTOP_EVENT_SAMPLER_H
+#define PTOP_EVENT_SAMPLER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/parse.h"
+#include "base/reason.h"
+#include "event/event.h"
+#include "record/layout.h"
+
+enum target_kind { TARGET_SYSTEM, TARGET_PIDS, TARGET_TIDS, TARGET_USER };
+
+struct target {
+	enum target_kind kind;
+	struct u32_list ids;	/* PIDs or TIDs */
+	uid_t uid;		/* TARGET_USER */
+	struct u32_list cpus;	/* empty: all online */
+	bool on_exec;		/* PIDS of one stopped child: sampling starts at its exec */
+};
+void target_done(struct target *t);
+
+enum call_graph { CALL_GRAPH_NONE, CALL_GRAPH_FP };
+
+struct sampling {
+	struct event event;
+	bool by_frequency;
+	uint64_t rate;			/* Hz, or the period in the event's unit */
+	bool exclude_kernel, exclude_user;
+	enum call_graph call_graph;
+};
+
+enum ring_use { RING_SIDE_BAND, RING_SAMPLES, NR_RING_USES };
+
+struct sampler;
+
+/*
+ * Opens owners, tracking and sampling for @t, all disabled but tracking (running at once).  Threads born between the /proc scan and the
+ * opening are found by scanning again until nothing is new.  Raises RLIMIT_NOFILE as far as allowed.
+ * Falls back where the kernel refuses and tells each step in @notes through @note (one sentence; may be NULL): kernel+user -> user only.
+ * @s is updated to what was really opened (rate bounded, exclude_kernel set).  On failure nothing stays open and @why says
+ * what happened, why, and what mends it.  -ESRCH: target gone; -EACCES/-EPERM: rights; -EMFILE; -EOPNOTSUPP/-ENOENT: event.
+ */
+typedef void sampler_note_fn(void *ctx, const char *sentence);
+int sampler_open(struct sampler **ret, const struct target *t, struct sampling *s, sampler_note_fn *note, void *ctx,
+		 struct reason *why);
+void sampler_free(struct sampler *sp);
+
+size_t sampler_nr_cpus(const struct sampler *sp);
+uint32_t sampler_cpu(const struct sampler *sp, size_t i);
+int sampler_owner(const struct sampler *sp, size_t i, enum ring_use use);	/* descriptor to mmap, borrowed */
+
+/* Call once the rings are mapped: redirects tracking and sampling into them (an event can only be redirected to a mapped one), and starts. */
+int sampler_start(struct sampler *sp, struct reason *why);
+
+/* Sets how full (bytes) the sample ring wakes its reader; call before sampler_start().  Side-band always wakes at once. */
+void sampler_set_watermark(struct sampler *sp, uint32_t sample_bytes);
+
+/* Changes event, exclusion, call graph or rate.  Only the rate differs: PERF_EVENT_IOC_PERIOD.  On failure the old sampling goes on. */
+int sampler_change(struct sampler *sp, struct sampling *s, struct reason *why);
+const struct sampling *sampler_current(const struct sampler *sp);
+
+/* Threads that appeared and are not inherited (TARGET_USER new processes; stray threads): opens what is new.  Number of newly watched. */
+size_t sampler_rescan(struct sampler *sp);
+bool sampler_target_alive(const struct sampler *sp);	/* always for TARGET_SYSTEM and TARGET_USER */
+
+/* By the id in a record's sample_id: its layout, and the serial of the sampling (0: tracking or owner).  NULL: not ours. */
+const struct layout *sampler_layout(const struct sampler *sp, uint64_t id, uint32_t *ret_serial);
+/* The layout all our records share for their fixed fields (IDENTIFIER): enough for record_peek(). */
+const struct layout *sampler_common_layout(const struct sampler *sp);
+uint32_t sampler_serial(const struct sampler *sp);	/* of the current sampling; rises with each reopening */
+
+/* PERF_FORMAT_LOST summed over all events so far, 0 where the kernel has it not. */
+uint64_t sampler_kernel_lost(const struct sampler *sp);
+size_t sampler_nr_events(const struct sampler *sp);	/* open descriptors */
+
+#endif

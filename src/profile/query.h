@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Questions to the store.  Every view, window, filter and grouping is one of these; nothing is aggregated
+ * before it is asked, so any key applies to the past.  Pure: no clock, no descriptors.
+ *
+ * Invariant of every answer: a tree row's total is its self plus its children's totals, for weight and for samples,
+ * in every orientation, grouping and filter (answer_check()).
+ */
+#ifndef PTOP_PROFILE_QUERY_H
+#define PTOP_PROFILE_QUERY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/stacks.h"
+#include "profile/store.h"
+
+enum orientation {
+	QUERY_FUNCTIONS,	/* flat: self; total counts a function once a stack however often it recurs */
+	QUERY_TREE,		/* from the thread's entry down */
+	QUERY_CALLERS,		/* roots: functions by self; children: who called; a row's self is the samples
+				 * whose stack begins there, so that total = self + children */
+};
+
+#define QUERY_ANY_EVENT 0xff
+#define QUERY_NO_GROUP UINT32_MAX
+
+/* Which function a trie node is; ids are dense enough to index arrays (< nr_functions). */
+struct naming {
+	const uint32_t *function_of;	/* by node id, as many as the trie has nodes */
+	uint32_t nr_functions;
+	uint32_t generation;		/* changes when function_of of an old node changed */
+};
+
+struct query {
+	uint64_t from_ns, to_ns;	/* half open: [from, to) */
+	uint8_t event;			/* or QUERY_ANY_EVENT */
+	uint8_t hide;			/* samples with any of these SAMPLE_* bits are left out */
+	enum orientation orientation;
+	const uint32_t *group_of;	/* by task id: a group; NULL: no grouping */
+	size_t nr_tasks;
+	uint32_t nr_groups;		/* group ids are below */
+};
+
+struct row {
+	uint32_t function;
+	uint32_t group;			/* or QUERY_NO_GROUP; a group's own row has function UINT32_MAX */
+	uint32_t parent;		/* row index; UINT32_MAX at the top */
+	uint32_t first_child, next;	/* row indices, siblings by falling total; UINT32_MAX ends */
+	uint32_t depth;			/* 0 at the top */
+	uint64_t self, total;		/* weight */
+	uint64_t self_samples, total_samples;
+	uint64_t path;			/* hash of group and functions from the top: the row's identity over refreshes */
+};
+
+struct answer {
+	struct row *rows;		/* parents before children */
+	size_t nr_rows;
+	uint32_t first;			/* first top row; tops are linked by .next in falling total (FUNCTIONS, CALLERS: falling self, then total) */
+	uint64_t weight, samples;	/* all that matched: 100 % */
+	uint64_t ends[NR_STACK_ENDS];	/* samples by how their stack ended */
+	uint64_t hidden_weight;		/* weight left out by .hide, by the same window and event */
+	uint64_t hidden_idle;		/* of it, idle */
+};
+
+/*
+ * Scratch kept between queries so that a refresh allocates little.  Also caches what depends on (stacks, naming)
+ * only: which nodes recur on their own path.
+ */
+struct query_cache;
+struct query_cache *query_cache_new(void);
+void query_cache_free(struct query_cache *c);
+
+/*
+ * Runs @q.  With grouping the tops are one row a group (function UINT32_MAX) whose children are the functions or trees.
+ * @ret is freed by answer_done().  0 or -ENOMEM.
+ */
+int query_run(struct query_cache *c, const struct store *s, const struct stacks *t, const struct naming *n,
+	      const struct query *q, struct answer *ret);
+void answer_done(struct answer *a);
+
+/* NULL, or what is wrong: the invariants above, links, order.  For tests and debugging. */
+const char *answer_check(const struct answer *a);
+
+/* Weight in each of @nr equal buckets of [from, to) of what @q (event, hide) matches; visits only chunks inside. */
+void query_timeline(const struct store *s, const struct query *q, uint64_t *ret_buckets, size_t nr);
+
+/* Folded stacks ("group;a;b;c", weight), outermost first, one call a distinct path of functions; order is falling weight. */
+typedef void query_folded_fn(void *ctx, uint32_t group, const uint32_t *functions, size_t nr, uint64_t weight);
+int query_folded(struct query_cache *c, const struct store *s, const struct stacks *t, const struct naming *n,
+		 const struct query *q, query_folded_fn *fn, void *ctx);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who runs and what is mapped where: processes, threads, names and mappings, kept true by applying the
+ * side-band records in time order.  fork copies, exec replaces, a new mapping overrides what it overlaps, exit keeps the dead
+ * for naming until the samples that need them are gone (space_trim()).
+ *
+ * Ids given out (task, process, image) are small, dense, and stay valid until trimmed or renamed.
+ * One thread; records are borrowed during a call only; failures to allocate are counted (space_failed()).
+ */
+#ifndef PTOP_SPACE_SPACE_H
+#define PTOP_SPACE_SPACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "record/record.h"
+
+/* Images 0.. are special, then one id a distinct file (or JIT region of a process), given by image_key. */
+enum {
+	IMAGE_UNKNOWN = 0,	/* no mapping covers the address; offset is the address */
+	IMAGE_KERNEL = 1,	/* kernel, modules, BPF, ftrace trampolines; offset is the address */
+	IMAGE_PSEUDO = 2,	/* ptop's own frames; offset is enum pseudo_frame */
+	IMAGE_FIRST = 3,
+};
+
+/* What names a mapped file: the space interns these, the image folder opens and reads them. */
+enum image_kind { IMAGE_FILE, IMAGE_VDSO, IMAGE_ANON /* JIT code, one a process */ };
+struct image_key {
+	enum image_kind kind;
+	uint32_t maj, min;		/* of the file system; 0 where build-id only */
+	uint64_t ino, ino_generation;
+	uint8_t build_id[20], build_id_size;	/* from MMAP2, size 0 where not told */
+	uint32_t process;		/* IMAGE_ANON: whose */
+	uint32_t path;			/* as the record says, an id of space_string() */
+};
+
+struct place {			/* where an address falls */
+	uint32_t image;
+	uint64_t offset;	/* in the file; or the address itself for special and ANON images */
+};
+
+struct space;
+
+struct space *space_new(void);
+void space_free(struct space *s);
+
+/* Applies FORK, EXIT, COMM, MMAP, MMAP2 (others are ignored).  New images are reported to the hook below. */
+void space_apply(struct space *s, const struct record *r);
+
+/*
+ * Reads /proc/PID for a process or all: comm, threads, executable mappings.  What is already known from records stays.
+ * space_scan_all() takes what it can within the rights; returns processes read.  space_scan() 0, -ENOENT (gone), -EACCES, ….
+ * @now_ns is when (same clock as the records).
+ */
+size_t space_scan_all(struct space *s, uint64_t now_ns);
+int space_scan(struct space *s, pid_t pid, uint64_t now_ns);
+
+/* The thread's id, made when new (its name read from nowhere: "?[tid]" until a record tells). */
+uint32_t space_task(struct space *s, pid_t pid, pid_t tid);
+
+/* Where a user address of process @pid falls now. */
+struct place space_resolve(struct space *s, pid_t pid, uint64_t addr);
+/* The whole mapping that holds it, for rescans and diagnosis; false where there is none. */
+struct mapping { uint64_t start, end, pgoff; uint32_t image; };
+bool space_mapping(struct space *s, pid_t pid, uint64_t addr, struct mapping *ret);
+
+/* Facts of ids.  Strings are scrubbed of nothing yet: text_scrub() before a terminal. */
+struct task_info {
+	pid_t pid, tid;
+	uint32_t process;	/* dense process id, one a (pid, start) */
+	const char *comm;	/* the thread's name */
+	const char *process_comm;
+	bool dead;
+};
+bool space_task_info(const struct space *s, uint32_t task, struct task_info *ret);
+size_t space_nr_tasks(const struct space *s);		/* ids are below */
+size_t space_nr_processes(const struct space *s);
+size_t space_nr_images(const struct space *s);
+const struct image_key *space_image(const struct space *s, uint32_t image);	/* id >= IMAGE_FIRST */
+const char *space_string(const struct space *s, uint32_t string);
+
+/* Any live or dead process that maps @image, newest first, for opening it; 0 where none. */
+pid_t space_image_user(const struct space *s, uint32_t image, struct mapping *ret);
+
+/*
+ * Called when a process first maps an image: the moment to open the file, while it is still there.
+ * @pid and @start tell the map_files entry.
+ */
+typedef void space_image_fn(void *ctx, uint32_t image, pid_t pid, uint64_t start, uint64_t end);
+void space_on_image(struct space *s, space_image_fn *fn, void *ctx);
+
+/*
+ * Forgets what no sample needs: dead threads and processes not marked in @used_tasks (by task id), and images that nothing maps and
+ * @used_images (by image id; NULL: keep all images) does not mark.  Dead tasks still needed are folded
+ * into one a command name once they are dead for @fold_after_ns.  Writes each old task id's new id into @ret_task_map
+ * (space_nr_tasks() entries before the call; UINT32_MAX: gone).  0 or -ENOMEM with nothing changed.
+ */
+int space_trim(struct space *s, uint64_t now_ns, uint64_t fold_after_ns, const uint8_t *used_tasks,
+	       uint32_t *ret_task_map);
+
+size_t space_bytes(const struct space *s);
+uint64_t space_failed(const struct space *s);
+
+#endif
