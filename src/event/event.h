@@ -25,11 +25,18 @@ struct event {
 	bool exclude_kernel, exclude_user, exclude_hv;	/* by modifiers k, u, h */
 	uint8_t precise;		/* modifiers p, pp, ppp; PRECISE_MAX for P */
 	enum event_unit unit;
+	bool kernel_only;		/* happens in kernel mode: without kernel samples there are none */
 };
 #define PRECISE_MAX 0xff
 
 /* Parses "cycles:u".  -EINVAL with a sentence that names the nearest events. */
 int event_parse(const char *text, struct event *ret, struct reason *why);
+
+/* The default event, best first: "cycles:P", "cycles", "cpu-clock".  NULL past the end. */
+const char *event_ladder(size_t i);
+
+/* Whether the kernel drives it by a timer: the period is a time in ns whatever was asked. */
+bool event_is_clock(const struct event *e);
 
 /* The table, in menu order: hardware, software, cache.  NULL past the end. */
 struct event_row { const char *name; const char *alias; const char *group; const char *help; };

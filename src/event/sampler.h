@@ -52,9 +52,15 @@ struct sampler;
  * @s is updated to what was really opened (rate bounded, exclude_kernel set).  On failure nothing stays open and @why says
  * what happened, why, and what mends it.  -ESRCH: target gone; -EACCES/-EPERM: rights; -EMFILE; -EOPNOTSUPP/-ENOENT: event.
  */
+/*
+ * @note and @ctx are kept: sampler_change() and sampler_rescan() tell their steps there, too.
+ */
 typedef void sampler_note_fn(void *ctx, const char *sentence);
 int sampler_open(struct sampler **ret, const struct target *t, struct sampling *s, sampler_note_fn *note, void *ctx,
 		 struct reason *why);
+/* The same for a session that was given no event: takes the first of event_ladder() that opens, and notes why it is not the best. */
+int sampler_open_default(struct sampler **ret, const struct target *t, struct sampling *s, sampler_note_fn *note,
+			 void *ctx, struct reason *why);
 void sampler_free(struct sampler *sp);
 
 size_t sampler_nr_cpus(const struct sampler *sp);
@@ -64,8 +70,11 @@ int sampler_owner(const struct sampler *sp, size_t i, enum ring_use use);	/* des
 /* Call once the rings are mapped: redirects tracking and sampling into them (an event can only be redirected to a mapped one), and starts. */
 int sampler_start(struct sampler *sp, struct reason *why);
 
-/* Sets how full (bytes) the sample ring wakes its reader; call before sampler_start().  Side-band always wakes at once. */
-void sampler_set_watermark(struct sampler *sp, uint32_t sample_bytes);
+/*
+ * Sets how full (bytes) the sample ring wakes its reader.  The kernel takes this from the event that is mapped, at mmap: so call it
+ * before the rings are mapped; it opens the owners of the sample rings anew.  Side-band always wakes at once.  0 or -errno.
+ */
+int sampler_set_watermark(struct sampler *sp, uint32_t sample_bytes);
 
 /* Changes event, exclusion, call graph or rate.  Only the rate differs: PERF_EVENT_IOC_PERIOD.  On failure the old sampling goes on. */
 int sampler_change(struct sampler *sp, struct sampling *s, struct reason *why);
@@ -73,6 +82,21 @@ const struct sampling *sampler_current(const struct sampler *sp);
 
 /* Threads that appeared and are not inherited (TARGET_USER new processes; stray threads): opens what is new.  Number of newly watched. */
 size_t sampler_rescan(struct sampler *sp);
+
+/*
+ * What the records tell, in the order they are processed; no-ops for TARGET_SYSTEM.  Children of watched tasks are watched by
+ * inheritance and leave no other trace: sampler_change() must find them again to open the new event on them.
+ * FORK and EXIT of the side-band (@pid, @tid: the new or ended task; @time_ns: the record's).
+ */
+void sampler_saw_fork(struct sampler *sp, pid_t pid, pid_t tid, uint64_t time_ns);
+void sampler_saw_exit(struct sampler *sp, pid_t tid);
+/*
+ * Each sample's event and thread.  A thread born while its parent was being opened is opened by name although it may be
+ * inherited as well; the first sample that comes by inheritance shows it, and its own events are closed.  Costs
+ * one test unless there are such threads.
+ */
+void sampler_saw_sample(struct sampler *sp, uint64_t id, pid_t tid);
+
 bool sampler_target_alive(const struct sampler *sp);	/* always for TARGET_SYSTEM and TARGET_USER */
 
 /* By the id in a record's sample_id: its layout, and the serial of the sampling (0: tracking or owner).  NULL: not ours. */
