@@ -4,7 +4,11 @@
  * before it is asked, so any key applies to the past.  Pure: no clock, no descriptors.
  *
  * Invariant of every answer: a tree row's total is its self plus its children's totals, for weight and for samples,
- * in every orientation, grouping and filter (answer_check()).
+ * in every orientation, grouping and filter (answer_check()).  A row whose children were not asked for
+ * (struct query's .expanded) keeps its right self and total and says so by .has_children.
+ *
+ * Cost: the samples inside the window (about 2-5 ns each; chunks outside are not touched), then the trie nodes
+ * that have weight in it, their ancestors, and the rows produced.
  */
 #ifndef PTOP_PROFILE_QUERY_H
 #define PTOP_PROFILE_QUERY_H
@@ -13,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "profile/stacks.h"
 #include "profile/store.h"
 
@@ -30,7 +35,8 @@ enum orientation {
 struct naming {
 	const uint32_t *function_of;	/* by node id, as many as the trie has nodes */
 	uint32_t nr_functions;
-	uint32_t generation;		/* changes when function_of of an old node changed */
+	uint32_t generation;		/* changes when function_of of an old node changed (stacks_prune() does so too) */
+	const uint8_t *unnamed;		/* by function id: not 0 where only an address is known; NULL: all are named */
 };
 
 struct query {
@@ -40,7 +46,10 @@ struct query {
 	enum orientation orientation;
 	const uint32_t *group_of;	/* by task id: a group; NULL: no grouping */
 	size_t nr_tasks;
-	uint32_t nr_groups;		/* group ids are below */
+	uint32_t nr_groups;		/* group ids are below; a task past nr_tasks, or one whose group is not below
+					 * nr_groups, goes to one more group, shown as QUERY_NO_GROUP */
+	const struct map *expanded;	/* a set of struct row's .path: only rows in it get their children; tops are
+					 * always there.  NULL: everything.  Borrowed during the query. */
 };
 
 struct row {
@@ -52,13 +61,19 @@ struct row {
 	uint64_t self, total;		/* weight */
 	uint64_t self_samples, total_samples;
 	uint64_t path;			/* hash of group and functions from the top: the row's identity over refreshes */
+	bool has_children;		/* also where they were not asked for, then first_child is UINT32_MAX */
 };
 
 struct answer {
 	struct row *rows;		/* parents before children */
 	size_t nr_rows;
-	uint32_t first;			/* first top row; tops are linked by .next in falling total (FUNCTIONS, CALLERS: falling self, then total) */
+	uint32_t first;			/* first top row, UINT32_MAX for none; siblings are linked by .next in falling
+					 * total, then self (functions of FUNCTIONS: falling self, then total) */
+	enum orientation orientation;
+	bool grouped;
 	uint64_t weight, samples;	/* all that matched: 100 % */
+	uint64_t bare_weight, bare_samples;	/* of it, without any frame: in no row, or in its group's self */
+	uint64_t unnamed_samples;	/* samples whose innermost frame's function is unnamed */
 	uint64_t ends[NR_STACK_ENDS];	/* samples by how their stack ended */
 	uint64_t hidden_weight;		/* weight left out by .hide, by the same window and event */
 	uint64_t hidden_idle;		/* of it, idle */
@@ -83,10 +98,24 @@ void answer_done(struct answer *a);
 /* NULL, or what is wrong: the invariants above, links, order.  For tests and debugging. */
 const char *answer_check(const struct answer *a);
 
-/* Weight in each of @nr equal buckets of [from, to) of what @q (event, hide) matches; visits only chunks inside. */
+/*
+ * Row.path by hand: of a group's row (or, of QUERY_NO_GROUP, what is above the tops), and of a row below it.  It does not
+ * depend on the orientation, so a path found in one view opens in another.
+ */
+uint64_t query_path_top(uint32_t group);
+uint64_t query_path(uint64_t parent_path, uint32_t function);
+
+/*
+ * Weight in each of @nr equal buckets of [from, to) of what @q (event, hide) matches; visits only chunks inside.
+ * For a strip that moves with time see profile/timeline.h.
+ */
 void query_timeline(const struct store *s, const struct query *q, uint64_t *ret_buckets, size_t nr);
 
-/* Folded stacks ("group;a;b;c", weight), outermost first, one call a distinct path of functions; order is falling weight. */
+/*
+ * Folded stacks ("group;a;b;c", weight), outermost first, one call a distinct path of functions; order is falling weight.
+ * @group is QUERY_NO_GROUP without grouping.  Samples without any frame come as one call a group with nr 0.
+ * Ignores @q's orientation and .expanded.
+ */
 typedef void query_folded_fn(void *ctx, uint32_t group, const uint32_t *functions, size_t nr, uint64_t weight);
 int query_folded(struct query_cache *c, const struct store *s, const struct stacks *t, const struct naming *n,
 		 const struct query *q, query_folded_fn *fn, void *ctx);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Every sample seen, as columns in time-ordered chunks.  Bounded: beyond the cap the oldest chunk goes whole,
- * and store_oldest_ns() tells.  Samples are added in nearly rising time; one that is late is filed in the newest chunk.
+ * and store_oldest_ns() tells.  Samples are added in nearly rising time; one that is late is filed in the newest
+ * chunk with its exact time (half a second is for free, later than that begins a chunk).
  * About 16 bytes a sample while all weights of a chunk are equal, 24 else.
+ *
+ * A chunk spans at most 3.8 seconds and at most 1/32 of the cap, and grows with what is in it.
  */
 #ifndef PTOP_PROFILE_STORE_H
 #define PTOP_PROFILE_STORE_H
@@ -34,9 +37,9 @@ struct stored {
 
 struct store;
 
-struct store *store_new(size_t cap_bytes);	/* at least one chunk is kept; NULL without memory */
+struct store *store_new(size_t cap_bytes);	/* the newest chunk is always kept; NULL without memory */
 void store_free(struct store *s);
-int store_add(struct store *s, const struct stored *sample);	/* 0 or -ENOMEM */
+int store_add(struct store *s, const struct stored *sample);	/* 0 or -ENOMEM; STACKS_FULL is kept as STACKS_NONE */
 void store_clear(struct store *s);
 
 uint64_t store_count(const struct store *s);	/* samples held */
