@@ -18,9 +18,9 @@ struct map_entry {
 };
 
 struct map {
-	struct map_entry *at;	/* cap entries */
-	uint8_t *used;		/* cap flags, in the same allocation */
-	size_t nr, cap;		/* cap is 0 or a power of two */
+	struct map_entry *at; /* cap entries */
+	uint8_t *used;        /* cap flags, in the same allocation */
+	size_t nr, cap;       /* cap is 0 or a power of two */
 };
 
 void map_done(struct map *m);

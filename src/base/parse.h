@@ -13,12 +13,16 @@
 
 #include "base/vec.h"
 
-struct u32_list { uint32_t *at; size_t nr, cap; };	/* a VEC with a name */
+struct u32_list {
+	uint32_t *at;
+	size_t nr, cap;
+}; /* a VEC with a name */
 
-int parse_u64(const char *text, uint64_t *ret);		/* decimal, whole string */
+int parse_u64(const char *text, uint64_t *ret); /* decimal, whole string */
 int parse_u32(const char *text, uint32_t *ret);
-int parse_hex(const char *text, size_t len, uint64_t *ret, size_t *ret_used);	/* leading hex digits, no 0x; -EINVAL without any */
-int parse_seconds(const char *text, double *ret);	/* "0.5", "2"; >= 0, finite, C locale */
+int parse_hex(const char *text, size_t len, uint64_t *ret,
+	      size_t *ret_used); /* leading hex digits, no 0x; -EINVAL without any */
+int parse_seconds(const char *text, double *ret); /* "0.5", "2"; >= 0, finite, C locale */
 
 /* "1,5,7" into @ret (appends); each 1..UINT32_MAX. */
 int parse_ids(const char *text, struct u32_list *ret);
@@ -38,10 +42,13 @@ int parse_file_long(const char *path, long *ret);
  */
 struct nearest {
 	const char *word;
-	struct { const char *name; unsigned distance; } best[3];
+	struct {
+		const char *name;
+		unsigned distance;
+	} best[3];
 };
 void nearest_begin(struct nearest *n, const char *word);
-void nearest_offer(struct nearest *n, const char *candidate);	/* borrows until nearest_end() */
+void nearest_offer(struct nearest *n, const char *candidate); /* borrows until nearest_end() */
 void nearest_end(const struct nearest *n, char *out, size_t size);
 
 #endif

@@ -12,7 +12,7 @@ struct reason {
 };
 
 /* Sets the sentence (no newline, cut to fit) and returns @err, so that `return reason_set(...)` fails in one line.  @why may be NULL. */
-__attribute__((format(printf, 3, 4)))
-int reason_set(struct reason *why, int err, const char *format, ...);
+__attribute__((format(printf, 3, 4))) int reason_set(struct reason *why, int err,
+						     const char *format, ...);
 
 #endif

@@ -11,7 +11,7 @@
 
 struct strpool;
 
-struct strpool *strpool_new(void);	/* NULL without memory */
+struct strpool *strpool_new(void); /* NULL without memory */
 void strpool_free(struct strpool *p);
 
 /* Copies @len bytes and interns them.  Returns the id, or UINT32_MAX without memory. */
@@ -21,6 +21,6 @@ uint32_t strpool_add(struct strpool *p, const char *text, size_t len);
 const char *strpool_get(const struct strpool *p, uint32_t id);
 
 size_t strpool_count(const struct strpool *p);
-size_t strpool_bytes(const struct strpool *p);	/* memory held */
+size_t strpool_bytes(const struct strpool *p); /* memory held */
 
 #endif

@@ -7,6 +7,7 @@
 #ifndef PTOP_BASE_TEXT_H
 #define PTOP_BASE_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +37,12 @@ void text_count(char out[8], uint64_t n);
 
 /* "12 MB", "1.4 GB": bytes in powers of 1000. */
 void text_bytes(char out[16], uint64_t bytes);
+
+/*
+ * Formats one sentence for a person into @out: line ends become spaces, those at the end go, and what
+ * does not fit is cut between characters, never inside one.  @out may be among the arguments.
+ */
+__attribute__((format(printf, 3, 0))) void text_sentence(char *out, size_t size, const char *format,
+							 va_list args);
 
 #endif

@@ -17,7 +17,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#define VEC(type) struct { type *at; size_t nr, cap; }
+#define VEC(type)               \
+	struct {                \
+		type *at;       \
+		size_t nr, cap; \
+	}
 
 /*
  * Makes room for @wanted elements of @size bytes behind *@at (a pointer to the
@@ -29,15 +33,14 @@ int vec_grow(void *at, size_t *cap, size_t wanted, size_t size);
 	((wanted) <= (v)->cap ? 0 : vec_grow(&(v)->at, &(v)->cap, (wanted), sizeof(*(v)->at)))
 
 /* Appends one element; 0 or -ENOMEM. */
-#define vec_push(v, x) \
-	(vec_reserve((v), (v)->nr + 1) ? -ENOMEM : ((v)->at[(v)->nr++] = (x), 0))
+#define vec_push(v, x) (vec_reserve((v), (v)->nr + 1) ? -ENOMEM : ((v)->at[(v)->nr++] = (x), 0))
 
 #define vec_clear(v) ((void)((v)->nr = 0))
 
-#define vec_done(v) \
-	do { \
-		free((v)->at); \
-		(v)->at = NULL; \
+#define vec_done(v)                     \
+	do {                            \
+		free((v)->at);          \
+		(v)->at = NULL;         \
 		(v)->nr = (v)->cap = 0; \
 	} while (0)
 
