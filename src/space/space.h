@@ -32,7 +32,8 @@ struct image_key {
 	uint32_t maj, min;		/* of the file system; 0 where build-id only */
 	uint64_t ino, ino_generation;
 	uint8_t build_id[20], build_id_size;	/* from MMAP2, size 0 where not told */
-	uint32_t process;		/* IMAGE_ANON: whose */
+	uint32_t process;		/* IMAGE_ANON: whose; UINT32_MAX once that process is trimmed */
+	pid_t pid;			/* IMAGE_ANON: whose */
 	uint32_t path;			/* as the record says, an id of space_string() */
 };
 
@@ -57,7 +58,10 @@ void space_apply(struct space *s, const struct record *r);
 size_t space_scan_all(struct space *s, uint64_t now_ns);
 int space_scan(struct space *s, pid_t pid, uint64_t now_ns);
 
-/* The thread's id, made when new (its name read from nowhere: "?[tid]" until a record tells). */
+/*
+ * The thread's id, made when new.  A name that no record told is read from /proc once a scan has shown that these
+ * processes live here; else it is "?[tid]" until a record tells.
+ */
 uint32_t space_task(struct space *s, pid_t pid, pid_t tid);
 
 /* Where a user address of process @pid falls now. */
@@ -68,21 +72,26 @@ bool space_mapping(struct space *s, pid_t pid, uint64_t addr, struct mapping *re
 
 /* Facts of ids.  Strings are scrubbed of nothing yet: text_scrub() before a terminal. */
 struct task_info {
-	pid_t pid, tid;
-	uint32_t process;	/* dense process id, one a (pid, start) */
+	pid_t pid, tid;		/* -1 where many are folded: both for dead processes, tid for threads of a live one */
+	uint32_t process;	/* small process id, one a (pid, start); kept by space_trim() */
 	const char *comm;	/* the thread's name */
 	const char *process_comm;
 	bool dead;
+	bool folded;		/* stands for many dead threads */
 };
 bool space_task_info(const struct space *s, uint32_t task, struct task_info *ret);
 size_t space_nr_tasks(const struct space *s);		/* ids are below */
 size_t space_nr_processes(const struct space *s);
 size_t space_nr_images(const struct space *s);
-const struct image_key *space_image(const struct space *s, uint32_t image);	/* id >= IMAGE_FIRST */
+/* NULL for special ids and for those forgotten.  Borrowed until the next new image. */
+const struct image_key *space_image(const struct space *s, uint32_t image);
+/* Of image_key.path; borrowed until the next space_trim(). */
 const char *space_string(const struct space *s, uint32_t string);
 
 /* Any live or dead process that maps @image, newest first, for opening it; 0 where none. */
 pid_t space_image_user(const struct space *s, uint32_t image, struct mapping *ret);
+/* Where a process has @offset of @image mapped, newest first: its pid and the address; 0 where none. */
+pid_t space_image_address(const struct space *s, uint32_t image, uint64_t offset, uint64_t *ret_addr);
 
 /*
  * Called when a process first maps an image: the moment to open the file, while it is still there.
@@ -92,13 +101,26 @@ typedef void space_image_fn(void *ctx, uint32_t image, pid_t pid, uint64_t start
 void space_on_image(struct space *s, space_image_fn *fn, void *ctx);
 
 /*
- * Forgets what no sample needs: dead threads and processes not marked in @used_tasks (by task id), and images that nothing maps and
- * @used_images (by image id; NULL: keep all images) does not mark.  Dead tasks still needed are folded
- * into one a command name once they are dead for @fold_after_ns.  Writes each old task id's new id into @ret_task_map
- * (space_nr_tasks() entries before the call; UINT32_MAX: gone).  0 or -ENOMEM with nothing changed.
+ * Called when an image is forgotten, just before its id may be given to another: drop what is kept under it.
+ * Without this hook no image is ever forgotten.
+ */
+typedef void space_forget_fn(void *ctx, uint32_t image);
+void space_on_forget(struct space *s, space_forget_fn *fn, void *ctx);
+
+/*
+ * Forgets what no sample needs: dead threads and processes not marked in @used_tasks (by task id), images that nothing maps
+ * and no address was ever resolved to, and strings of the gone.  Dead tasks still needed are folded once they are dead for
+ * @fold_after_ns: into one a command name, or into one a process while that lives.  Writes each old task id's new id
+ * into @ret_task_map (space_nr_tasks() entries before the call; UINT32_MAX: gone).  0 or -ENOMEM with nothing changed.
  */
 int space_trim(struct space *s, uint64_t now_ns, uint64_t fold_after_ns, const uint8_t *used_tasks,
 	       uint32_t *ret_task_map);
+
+/*
+ * Forgets images that nothing maps and @used_images (a flag an image, space_nr_images() entries) does not
+ * mark, resolved to or not: for when the stacks were pruned.  Returns how many.
+ */
+size_t space_trim_images(struct space *s, const uint8_t *used_images);
 
 size_t space_bytes(const struct space *s);
 uint64_t space_failed(const struct space *s);

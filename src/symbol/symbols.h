@@ -2,8 +2,11 @@
 /*
  * Places -> functions.  Routes to image tables, kallsyms, BPF symbols, perf-PID.map files and the
  * vdso; gives each function (name, module) a dense id.  Places without a name share one function an
- * image while it loads or when it has no symbols at all ("[libfoo.so]"), else "libfoo.so+0xoff" page-less exact offsets are
- * never guessed from the previous symbol.
+ * image while it loads or when it has no symbols at all ("libfoo.so"), else each is "libfoo.so+0xoff" (4096 an image, then
+ * "libfoo.so+?"): a place is never given to the symbol before it.
+ *
+ * One thread.  Answers are not cached by place: a look-up costs about 50-100 ns, so callers keep function ids
+ * and ask again when the generation rose and symbols_final() was false.
  */
 #ifndef PTOP_SYMBOL_SYMBOLS_H
 #define PTOP_SYMBOL_SYMBOLS_H
@@ -36,11 +39,20 @@ void symbols_apply(struct symbols *sy, const struct record *r);
 /* The function at a place; dense ids from 0.  Marks its image as wanted.  UINT32_MAX without memory. */
 uint32_t symbols_function(struct symbols *sy, uint32_t image, uint64_t offset);
 
-/* Whether asking again may give a better answer (image still loading, perf map changed). */
+/* False while asking again may give a better answer: image still loading, JIT code, kernel addresses without a name. */
 bool symbols_final(const struct symbols *sy, uint32_t image);
-/* Rises whenever answers of some image may have changed since (images loaded, maps reread, kernel reloaded). */
+/*
+ * Rises when answers may have changed: in symbols_refresh() (images loaded, maps reread), symbols_load_kernel() and
+ * symbols_apply().  symbols_names_moved() counts the times when final answers changed too (kernel reloaded, BPF code replaced).
+ */
 uint32_t symbols_generation(const struct symbols *sy);
-/* Re-reads perf maps that grew and had misses; at most a bounded amount of work.  True when names may have changed. */
+uint32_t symbols_names_moved(const struct symbols *sy);
+/* The image is forgotten by the space and its id may come again: drops what is kept under it.  Function ids stay. */
+void symbols_forget(struct symbols *sy, uint32_t image);
+/*
+ * Sees which images asked for have loaded since, and re-reads perf maps that grew and had misses (each at most once a
+ * second, a bounded amount of work a call).  True when names may have changed.  Call it before each query.
+ */
 bool symbols_refresh(struct symbols *sy, uint64_t now_ns);
 
 struct function_info {
