@@ -1,1 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Every fuzz target is tests/fuzz/fuzz_NAME.c with libFuzzer's entry point, and tests/fuzz/corpus/NAME/.
+# Ordinary builds link it with replay.c, which runs the corpus; --enable-fuzzing links libFuzzer:
+#
+#	make fuzz [FUZZ_SECONDS=60]	each target over its corpus; a crash stays in the build directory
+
+fuzz_programs =
+
+EXTRA_PROGRAMS += $(fuzz_programs)
+CLEANFILES += $(fuzz_programs)
+EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/fuzz.sh tests/fuzz/replay.c tests/fuzz/corpus
+
+fuzz_tests = tests/fuzz/run.sh
+
+if FUZZING
+fuzz_main =
+fuzz_LIBADD = $(FUZZ_LDFLAGS)
+else
+fuzz_main = tests/fuzz/replay.c
+fuzz_LIBADD =
+endif
+fuzz_ldadd = libptop.a $(ptop_libs) $(fuzz_LIBADD)
+
+tests/fuzz/run.log: $(fuzz_programs)
+
+FUZZ_SECONDS = 60
+fuzz: $(fuzz_programs)
+	$(AM_TESTS_ENVIRONMENT) $(SHELL) $(srcdir)/tests/fuzz/fuzz.sh $(FUZZ_SECONDS) $(fuzz_programs)
+.PHONY: fuzz

@@ -3,8 +3,8 @@
  * Short processes at a steady rate: vfork and exec of /bin/true, RATE a second for SECONDS.
  *
  * usage: churn RATE SECONDS
- * Prints "ready PID", and at the end how many processes it started. Where the machine cannot hold the
- * rate it starts as many as it can: the count says so.
+ * Prints "ready PID", and at the end how many processes it started. Where the machine cannot hold
+ * the rate it starts as many as it can: the count says so.
  */
 #include <errno.h>
 #include <signal.h>

@@ -41,7 +41,7 @@ def test_workload_refuses_bad_arguments():
 
 
 def test_terminal_types_shows_resizes_and_ends():
-    program = "printf 'hello '; stty size; IFS= read -r line; echo \"got <$line>\"; stty size; exit 3"
+    program = "printf 'hello '; stty size; read -r line; echo \"got <$line>\"; stty size; exit 3"
     with ps.Terminal(["-c", program], cols=50, rows=10, program="/bin/sh") as terminal:
         terminal.wait_for("hello 10 50")
         assert ps.is_running(terminal.pid())
@@ -88,14 +88,16 @@ def test_terminal_sees_stray_bytes():
 
 
 def test_pty_reads_writes_and_reports_signals():
-    with ps.Pty(["-c", "stty size; read x; kill -TERM $$"], cols=77, rows=11, program="/bin/sh") as shell:
+    program = "stty size; read x; kill -TERM $$"
+    with ps.Pty(["-c", program], cols=77, rows=11, program="/bin/sh") as shell:
         shell.wait_output(b"11 77")
         shell.write(b"go\n")
         assert shell.wait_exit() == -signal.SIGTERM
 
 
 def test_tree_check_can_fail():
-    leaf = dict(function="f", module="m", self_samples=2, total_samples=2, total_percent=1, children=[])
+    leaf = {"function": "f", "module": "m", "self_samples": 2, "total_samples": 2,
+            "total_percent": 1, "children": []}
     node = dict(leaf, function="g", self_samples=1, total_samples=3, children=[leaf])
     assert ps.check_tree([node]) == 3
     node["total_samples"] = 4

@@ -5,11 +5,11 @@
  *	worker -> caller_left  -> hot_a 40 %, hot_b 20 %
  *	       -> caller_right -> hot_a 10 %, hot_b 10 %, hot_c 20 %
  *
- * so hot_a : hot_b : hot_c = 50 : 30 : 20, caller_left : caller_right = 60 : 40. Every thread does the
- * same, so the shares do not depend on how the kernel divides processors among threads. The work is
- * counted, not timed: an iteration is one dependent multiply in each hot function, so that it costs the
- * same in all three. A round takes some tens of microseconds and its length is drawn at random, so that a
- * sampling clock cannot beat with it.
+ * so hot_a : hot_b : hot_c = 50 : 30 : 20, caller_left : caller_right = 60 : 40. Every thread does
+ *the same, so the shares do not depend on how the kernel divides processors among threads. The work
+ *is counted, not timed: an iteration is one dependent multiply in each hot function, so that it
+ *costs the same in all three. A round takes some tens of microseconds and its length is drawn at
+ *random, so that a sampling clock cannot beat with it.
  *
  * usage: workload SECONDS [THREADS [CALL_DEPTH]]
  * Prints "ready PID" once the threads run, and at the end the iterations done in each function.
