@@ -93,4 +93,11 @@ void lane_release(struct lane *l);
 /* True when all that is committed was peeked and released. */
 bool lane_empty(struct lane *l);
 
+/*
+ * The positions up to which records are committed, and released: a record committed before some
+ * moment is consumed when the tail has reached the head of that moment.
+ */
+uint64_t lane_head(const struct lane *l);
+uint64_t lane_tail(const struct lane *l);
+
 #endif
