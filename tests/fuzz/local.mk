@@ -15,12 +15,12 @@ fuzz_tests = tests/fuzz/run.sh
 
 if FUZZING
 fuzz_main =
-fuzz_LIBADD = $(FUZZ_LDFLAGS)
+fuzz_engine = $(FUZZ_LDFLAGS)
 else
 fuzz_main = tests/fuzz/replay.c
-fuzz_LIBADD =
+fuzz_engine =
 endif
-fuzz_ldadd = libptop.a $(ptop_libs) $(fuzz_LIBADD)
+fuzz_ldadd = libptop.a $(ptop_libs) $(fuzz_engine)
 
 tests/fuzz/run.log: $(fuzz_programs)
 
