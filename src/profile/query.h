@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Questions to the store.  Every view, window, filter and grouping is one of these; nothing is aggregated
- * before it is asked, so any key applies to the past.  Pure: no clock, no descriptors.
+ * Questions to the store.  Every view, window, filter and grouping is one of these; nothing is
+ * aggregated before it is asked, so any key applies to the past.  Pure: no clock, no descriptors.
  *
- * Invariant of every answer: a tree row's total is its self plus its children's totals, for weight and for samples,
- * in every orientation, grouping and filter (answer_check()).  A row whose children were not asked for
- * (struct query's .expanded) keeps its right self and total and says so by .has_children.
+ * Invariant of every answer: a tree row's total is its self plus its children's totals, for weight
+ * and for samples, in every orientation, grouping and filter (answer_check()).  A row whose
+ * children were not asked for (struct query's .expanded) keeps its right self and total and says so
+ * by .has_children.
  *
- * Cost: the samples inside the window (about 2-5 ns each; chunks outside are not touched), then the trie nodes
- * that have weight in it, their ancestors, and the rows produced.
+ * Cost: the samples inside the window (about 2-5 ns each; chunks outside are not touched), then the
+ * trie nodes that have weight in it, their ancestors, and the rows produced.
  */
 #ifndef PTOP_PROFILE_QUERY_H
 #define PTOP_PROFILE_QUERY_H
@@ -22,10 +23,11 @@
 #include "profile/store.h"
 
 enum orientation {
-	QUERY_FUNCTIONS,	/* flat: self; total counts a function once a stack however often it recurs */
-	QUERY_TREE,		/* from the thread's entry down */
-	QUERY_CALLERS,		/* roots: functions by self; children: who called; a row's self is the samples
-				 * whose stack begins there, so that total = self + children */
+	QUERY_FUNCTIONS, /* flat: self; total counts a function once a stack however often it recurs
+			  */
+	QUERY_TREE,      /* from the thread's entry down */
+	QUERY_CALLERS,   /* roots: functions by self; children: who called; a row's self is the
+			  * samples   whose stack begins there, so that total = self + children */
 };
 
 #define QUERY_ANY_EVENT 0xff
@@ -33,91 +35,100 @@ enum orientation {
 
 /* Which function a trie node is; ids are dense enough to index arrays (< nr_functions). */
 struct naming {
-	const uint32_t *function_of;	/* by node id, as many as the trie has nodes */
+	const uint32_t *function_of; /* by node id, as many as the trie has nodes */
 	uint32_t nr_functions;
-	uint32_t generation;		/* changes when function_of of an old node changed (stacks_prune() does so too) */
-	const uint8_t *unnamed;		/* by function id: not 0 where only an address is known; NULL: all are named */
+	uint32_t generation; /* changes when function_of of an old node changed (stacks_prune() does
+				so too) */
+	const uint8_t *unnamed; /* by function id: not 0 where only an address is known; NULL: all
+				   are named */
 };
 
 struct query {
-	uint64_t from_ns, to_ns;	/* half open: [from, to) */
-	uint8_t event;			/* or QUERY_ANY_EVENT */
-	uint8_t hide;			/* samples with any of these SAMPLE_* bits are left out */
+	uint64_t from_ns, to_ns; /* half open: [from, to) */
+	uint8_t event;           /* or QUERY_ANY_EVENT */
+	uint8_t hide;            /* samples with any of these SAMPLE_* bits are left out */
 	enum orientation orientation;
-	const uint32_t *group_of;	/* by task id: a group; NULL: no grouping */
+	const uint32_t *group_of; /* by task id: a group; NULL: no grouping */
 	size_t nr_tasks;
-	uint32_t nr_groups;		/* group ids are below; a task past nr_tasks, or one whose group is not below
-					 * nr_groups, goes to one more group, shown as QUERY_NO_GROUP */
-	const struct map *expanded;	/* a set of struct row's .path: only rows in it get their children; tops are
-					 * always there.  NULL: everything.  Borrowed during the query. */
+	uint32_t nr_groups; /* group ids are below; a task past nr_tasks, or one whose group is not
+			     * below nr_groups, goes to one more group, shown as QUERY_NO_GROUP */
+	const struct map
+		*expanded; /* a set of struct row's .path: only rows in it get their children; tops
+			    * are always there.  NULL: everything.  Borrowed during the query. */
 };
 
 struct row {
 	uint32_t function;
-	uint32_t group;			/* or QUERY_NO_GROUP; a group's own row has function UINT32_MAX */
-	uint32_t parent;		/* row index; UINT32_MAX at the top */
-	uint32_t first_child, next;	/* row indices, siblings by falling total; UINT32_MAX ends */
-	uint32_t depth;			/* 0 at the top */
-	uint64_t self, total;		/* weight */
+	uint32_t group;  /* or QUERY_NO_GROUP; a group's own row has function UINT32_MAX */
+	uint32_t parent; /* row index; UINT32_MAX at the top */
+	uint32_t first_child, next; /* row indices, siblings by falling total; UINT32_MAX ends */
+	uint32_t depth;             /* 0 at the top */
+	uint64_t self, total;       /* weight */
 	uint64_t self_samples, total_samples;
-	uint64_t path;			/* hash of group and functions from the top: the row's identity over refreshes */
-	bool has_children;		/* also where they were not asked for, then first_child is UINT32_MAX */
+	uint64_t path;     /* hash of group and functions from the top: the row's identity over
+			      refreshes */
+	bool has_children; /* also where they were not asked for, then first_child is UINT32_MAX */
 };
 
 struct answer {
-	struct row *rows;		/* parents before children */
+	struct row *rows; /* parents before children */
 	size_t nr_rows;
-	uint32_t first;			/* first top row, UINT32_MAX for none; siblings are linked by .next in falling
-					 * total, then self (functions of FUNCTIONS: falling self, then total) */
+	uint32_t first; /* first top row, UINT32_MAX for none; siblings are linked by .next in
+			 * falling total, then self (functions of FUNCTIONS: falling self, then
+			 * total) */
 	enum orientation orientation;
 	bool grouped;
-	uint64_t weight, samples;	/* all that matched: 100 % */
-	uint64_t bare_weight, bare_samples;	/* of it, without any frame: in no row, or in its group's self */
-	uint64_t unnamed_samples;	/* samples whose innermost frame's function is unnamed */
-	uint64_t ends[NR_STACK_ENDS];	/* samples by how their stack ended */
-	uint64_t hidden_weight;		/* weight left out by .hide, by the same window and event */
-	uint64_t hidden_idle;		/* of it, idle */
+	uint64_t weight, samples; /* all that matched: 100 % */
+	uint64_t bare_weight,
+		bare_samples;     /* of it, without any frame: in no row, or in its group's self */
+	uint64_t unnamed_samples; /* samples whose innermost frame's function is unnamed */
+	uint64_t ends[NR_STACK_ENDS]; /* samples by how their stack ended */
+	uint64_t hidden_weight;       /* weight left out by .hide, by the same window and event */
+	uint64_t hidden_idle;         /* of it, idle */
 };
 
 /*
- * Scratch kept between queries so that a refresh allocates little.  Also caches what depends on (stacks, naming)
- * only: which nodes recur on their own path.
+ * Scratch kept between queries so that a refresh allocates little.  Also caches what depends on
+ * (stacks, naming) only: which nodes recur on their own path.
  */
 struct query_cache;
 struct query_cache *query_cache_new(void);
 void query_cache_free(struct query_cache *c);
 
 /*
- * Runs @q.  With grouping the tops are one row a group (function UINT32_MAX) whose children are the functions or trees.
+ * Runs @q.  With grouping the tops are one row a group (function UINT32_MAX) whose children are the
+ * functions or trees.
  * @ret is freed by answer_done().  0 or -ENOMEM.
  */
-int query_run(struct query_cache *c, const struct store *s, const struct stacks *t, const struct naming *n,
-	      const struct query *q, struct answer *ret);
+int query_run(struct query_cache *c, const struct store *s, const struct stacks *t,
+	      const struct naming *n, const struct query *q, struct answer *ret);
 void answer_done(struct answer *a);
 
 /* NULL, or what is wrong: the invariants above, links, order.  For tests and debugging. */
 const char *answer_check(const struct answer *a);
 
 /*
- * Row.path by hand: of a group's row (or, of QUERY_NO_GROUP, what is above the tops), and of a row below it.  It does not
- * depend on the orientation, so a path found in one view opens in another.
+ * Row.path by hand: of a group's row (or, of QUERY_NO_GROUP, what is above the tops), and of a row
+ * below it.  It does not depend on the orientation, so a path found in one view opens in another.
  */
 uint64_t query_path_top(uint32_t group);
 uint64_t query_path(uint64_t parent_path, uint32_t function);
 
 /*
- * Weight in each of @nr equal buckets of [from, to) of what @q (event, hide) matches; visits only chunks inside.
- * For a strip that moves with time see profile/timeline.h.
+ * Weight in each of @nr equal buckets of [from, to) of what @q (event, hide) matches; visits only
+ * chunks inside. For a strip that moves with time see profile/timeline.h.
  */
 void query_timeline(const struct store *s, const struct query *q, uint64_t *ret_buckets, size_t nr);
 
 /*
- * Folded stacks ("group;a;b;c", weight), outermost first, one call a distinct path of functions; order is falling weight.
- * @group is QUERY_NO_GROUP without grouping.  Samples without any frame come as one call a group with nr 0.
- * Ignores @q's orientation and .expanded.
+ * Folded stacks ("group;a;b;c", weight), outermost first, one call a distinct path of functions;
+ * order is falling weight.
+ * @group is QUERY_NO_GROUP without grouping.  Samples without any frame come as one call a group
+ * with nr 0. Ignores @q's orientation and .expanded.
  */
-typedef void query_folded_fn(void *ctx, uint32_t group, const uint32_t *functions, size_t nr, uint64_t weight);
-int query_folded(struct query_cache *c, const struct store *s, const struct stacks *t, const struct naming *n,
-		 const struct query *q, query_folded_fn *fn, void *ctx);
+typedef void query_folded_fn(void *ctx, uint32_t group, const uint32_t *functions, size_t nr,
+			     uint64_t weight);
+int query_folded(struct query_cache *c, const struct store *s, const struct stacks *t,
+		 const struct naming *n, const struct query *q, query_folded_fn *fn, void *ctx);
 
 #endif
