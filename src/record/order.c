@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Each source has a queue of entries sorted by time; a heap of the sources by the time of their
+ * first entry gives the earliest.  Pushing in order to a source that holds something appends and
+ * touches nothing else.  A record out of order moves back past a few entries; one that would have
+ * to move further goes to the strays, a heap of single entries, so that no order of times costs
+ * more than a logarithm.  Among equal times the source decides, then a running number.
+ *
+ * The bytes lie in chunks, filled one after the other by all sources.  Records leave in about the
+ * order in which they came, so chunks empty in about that order too; an empty one is used again or
+ * freed.
+ */
+#include "record/order.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+enum {
+	CHUNK_BYTES = 256 * 1024,
+	SPARE_CHUNKS = 2,   /* kept beyond as many as are in use */
+	MOVE_BACK_MAX = 16, /* entries a record moves back past before it is a stray */
+	ROOM_KEPT = 256,    /* entries an empty queue or heap may keep room for */
+};
+
+struct chunk {
+	struct chunk *next; /* among the spare */
+	uint32_t live;      /* records inside that have not left */
+	uint32_t used;      /* bytes */
+	uint32_t size;      /* bytes */
+	unsigned char bytes[] __attribute__((aligned(8)));
+};
+
+struct entry {
+	uint64_t time_ns;
+	uint64_t seq; /* order of pushing, over all sources */
+	uint64_t tag;
+	struct chunk *chunk;
+	uint32_t offset, size;
+	uint32_t source;
+};
+
+/* A ring of entries, earliest at head. */
+struct queue {
+	struct entry *at;
+	uint32_t head, nr, cap; /* cap is 0 or a power of two */
+};
+
+/* What the heap of sources knows of one. */
+struct first {
+	uint64_t time_ns;
+	uint32_t source;
+};
+
+struct bound {
+	uint64_t time_ns;
+	bool known;
+};
+
+struct order {
+	uint32_t nr_sources;
+	struct queue *queues; /* one a source */
+	struct bound *bounds; /* one a source */
+	struct first *heap;   /* sources whose queues are not empty */
+	uint32_t nr_heap;
+	VEC(struct entry) strays; /* a heap */
+	struct queue late;        /* in the order of pushing */
+	uint64_t least_bound_ns;  /* at most the least of bounds, exact unless stale */
+	bool stale;
+	uint32_t nr_unbounded; /* sources without a bound so far */
+	uint64_t popped_ns;    /* the latest time given out in order */
+	uint64_t seq;
+	uint64_t nr_late;
+	size_t pending, pending_bytes;
+	struct chunk *filling;
+	struct chunk *lent; /* of the record given out last, still borrowed */
+	struct chunk *spare;
+	uint32_t nr_spare, nr_in_use;
+};
+
+struct order *order_new(uint32_t nr_sources)
+{
+	struct order *o = calloc(1, sizeof(*o));
+	size_t nr = nr_sources ? nr_sources : 1;
+
+	if (!o)
+		return NULL;
+	o->nr_sources = o->nr_unbounded = nr_sources;
+	o->stale = true;
+	o->queues = calloc(nr, sizeof(*o->queues));
+	o->bounds = calloc(nr, sizeof(*o->bounds));
+	o->heap = calloc(nr, sizeof(*o->heap));
+	if (!o->queues || !o->bounds || !o->heap) {
+		order_free(o);
+		return NULL;
+	}
+	return o;
+}
+
+/*
+ * Chunks.
+ */
+
+static struct chunk *chunk_take(struct order *o, uint32_t size)
+{
+	struct chunk *c = o->spare;
+
+	if (c && size <= CHUNK_BYTES) {
+		o->spare = c->next;
+		o->nr_spare--;
+	} else {
+		size = size > CHUNK_BYTES ? size : (uint32_t)CHUNK_BYTES;
+		c = malloc(sizeof(*c) + size);
+		if (!c)
+			return NULL;
+		c->size = size;
+	}
+	c->live = c->used = 0;
+	o->nr_in_use++;
+	return c;
+}
+
+/* One record of @c has left. */
+static void chunk_release(struct order *o, struct chunk *c)
+{
+	if (--c->live)
+		return;
+	if (c == o->filling) {
+		c->used = 0;
+		return;
+	}
+	o->nr_in_use--;
+	if (c->size > CHUNK_BYTES || o->nr_spare >= o->nr_in_use + SPARE_CHUNKS) {
+		free(c);
+		return;
+	}
+	c->next = o->spare;
+	o->spare = c;
+	o->nr_spare++;
+}
+
+static inline void order_take_back(struct order *o)
+{
+	if (o->lent) {
+		chunk_release(o, o->lent);
+		o->lent = NULL;
+	}
+}
+
+/* Copies the record into a chunk; @e gets its place.  The chunk does not count it yet. */
+static bool chunk_copy(struct order *o, const void *bytes, uint32_t size, struct entry *e)
+{
+	const uint32_t room = (size + 7) & ~7u;
+	struct chunk *c = o->filling;
+
+	if (size > UINT32_MAX - 8)
+		return false;
+	if (room > CHUNK_BYTES) {
+		c = chunk_take(o, room);
+		if (!c)
+			return false;
+	} else if (!c || room > c->size - c->used) {
+		struct chunk *fresh = chunk_take(o, room);
+
+		if (!fresh)
+			return false;
+		o->filling = c = fresh;
+	}
+	memcpy(c->bytes + c->used, bytes, size);
+	e->chunk = c;
+	e->offset = c->used;
+	e->size = size;
+	c->used += room;
+	c->live++;
+	return true;
+}
+
+/*
+ * Queues.
+ */
+
+static inline struct entry *queue_at(const struct queue *q, uint32_t i)
+{
+	return &q->at[(q->head + i) & (q->cap - 1)];
+}
+
+static int queue_grow(struct queue *q)
+{
+	uint32_t cap = q->cap ? q->cap * 2 : 32;
+	struct entry *at;
+
+	if (q->cap > UINT32_MAX / 4)
+		return -ENOMEM;
+	at = malloc((size_t)cap * sizeof(*at));
+	if (!at)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < q->nr; i++)
+		at[i] = *queue_at(q, i);
+	free(q->at);
+	*q = (struct queue){ .at = at, .nr = q->nr, .cap = cap };
+	return 0;
+}
+
+static inline int queue_room(struct queue *q)
+{
+	return q->nr < q->cap ? 0 : queue_grow(q);
+}
+
+static inline void queue_append(struct queue *q, const struct entry *e)
+{
+	*queue_at(q, q->nr++) = *e;
+}
+
+static struct entry queue_take(struct queue *q)
+{
+	struct entry e = *queue_at(q, 0);
+
+	q->head++;
+	q->nr--;
+	if (!q->nr && q->cap > ROOM_KEPT) {
+		free(q->at);
+		*q = (struct queue){ 0 };
+	}
+	return e;
+}
+
+/*
+ * Puts @e, earlier than the last entry, before all that are later.  *@ret_first: it is the first
+ * one now.  False: that would move more than MOVE_BACK_MAX.
+ */
+static bool queue_insert(struct queue *q, const struct entry *e, bool *ret_first)
+{
+	uint32_t moved = 1, i;
+
+	while (moved < q->nr && queue_at(q, q->nr - 1 - moved)->time_ns > e->time_ns) {
+		if (++moved > MOVE_BACK_MAX)
+			return false;
+	}
+	for (i = q->nr; i > q->nr - moved; i--)
+		*queue_at(q, i) = *queue_at(q, i - 1);
+	*queue_at(q, i) = *e;
+	q->nr++;
+	*ret_first = !i;
+	return true;
+}
+
+/*
+ * The heap of sources.
+ */
+
+static inline bool first_before(const struct first *a, const struct first *b)
+{
+	return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->source < b->source);
+}
+
+static void heap_up(struct first *heap, uint32_t i, struct first x)
+{
+	while (i && first_before(&x, &heap[(i - 1) / 2])) {
+		heap[i] = heap[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	heap[i] = x;
+}
+
+/* Puts @x in the place of the first one. */
+static void heap_replace(struct first *heap, uint32_t nr, struct first x)
+{
+	uint32_t i = 0, child;
+
+	while ((child = 2 * i + 1) < nr) {
+		if (child + 1 < nr)
+			child += first_before(&heap[child + 1], &heap[child]);
+		if (!first_before(&heap[child], &x))
+			break;
+		heap[i] = heap[child];
+		i = child;
+	}
+	heap[i] = x;
+}
+
+/* The first entry of @source has become earlier. */
+static void heap_advance(struct order *o, struct first x)
+{
+	uint32_t i = 0;
+
+	while (o->heap[i].source != x.source)
+		i++;
+	heap_up(o->heap, i, x);
+}
+
+/*
+ * The heap of strays.
+ */
+
+static bool entry_before(const struct entry *a, const struct entry *b)
+{
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns;
+	return a->source != b->source ? a->source < b->source : a->seq < b->seq;
+}
+
+static int stray_push(struct order *o, const struct entry *e)
+{
+	size_t i = o->strays.nr;
+
+	if (vec_push(&o->strays, *e))
+		return -ENOMEM;
+	while (i && entry_before(e, &o->strays.at[(i - 1) / 2])) {
+		o->strays.at[i] = o->strays.at[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	o->strays.at[i] = *e;
+	return 0;
+}
+
+static struct entry stray_take(struct order *o)
+{
+	struct entry *at = o->strays.at;
+	struct entry ret = at[0], x = at[--o->strays.nr];
+	size_t i = 0, child, nr = o->strays.nr;
+
+	while ((child = 2 * i + 1) < nr) {
+		if (child + 1 < nr && entry_before(&at[child + 1], &at[child]))
+			child++;
+		if (!entry_before(&at[child], &x))
+			break;
+		at[i] = at[child];
+		i = child;
+	}
+	at[i] = x;
+	if (!nr && o->strays.cap > ROOM_KEPT)
+		vec_done(&o->strays);
+	return ret;
+}
+
+void order_free(struct order *o)
+{
+	if (!o)
+		return;
+	order_take_back(o);
+	for (uint32_t i = 0; i < o->nr_sources && o->queues; i++) {
+		while (o->queues[i].nr)
+			chunk_release(o, queue_take(&o->queues[i]).chunk);
+		free(o->queues[i].at);
+	}
+	while (o->late.nr)
+		chunk_release(o, queue_take(&o->late).chunk);
+	free(o->late.at);
+	while (o->strays.nr)
+		chunk_release(o, stray_take(o).chunk);
+	vec_done(&o->strays);
+	while (o->spare) {
+		struct chunk *next = o->spare->next;
+
+		free(o->spare);
+		o->spare = next;
+	}
+	free(o->filling);
+	free(o->queues);
+	free(o->bounds);
+	free(o->heap);
+	free(o);
+}
+
+/* Files the entry where it belongs. */
+static int order_file(struct order *o, const struct entry *e)
+{
+	struct queue *q = e->time_ns < o->popped_ns ? &o->late : &o->queues[e->source];
+	struct first x = { e->time_ns, e->source };
+	bool first;
+
+	if (queue_room(q))
+		return -ENOMEM;
+	if (q == &o->late) {
+		queue_append(q, e);
+		o->nr_late++;
+		return 0;
+	}
+	if (!q->nr) {
+		queue_append(q, e);
+		heap_up(o->heap, o->nr_heap++, x);
+		return 0;
+	}
+	if (e->time_ns >= queue_at(q, q->nr - 1)->time_ns) {
+		queue_append(q, e);
+		return 0;
+	}
+	if (!queue_insert(q, e, &first))
+		return stray_push(o, e);
+	if (first)
+		heap_advance(o, x);
+	return 0;
+}
+
+int order_push(struct order *o, uint32_t source, uint64_t time_ns, const void *bytes, uint32_t size,
+	       uint64_t tag)
+{
+	struct entry e = { .time_ns = time_ns, .seq = o->seq, .tag = tag, .source = source };
+
+	order_take_back(o);
+	if (source >= o->nr_sources)
+		return -EINVAL;
+	if (!chunk_copy(o, bytes, size, &e))
+		return -ENOMEM;
+	if (order_file(o, &e)) {
+		chunk_release(o, e.chunk);
+		return -ENOMEM;
+	}
+	o->seq++;
+	o->pending++;
+	o->pending_bytes += size;
+	return 0;
+}
+
+void order_bound(struct order *o, uint32_t source, uint64_t time_ns)
+{
+	struct bound *b;
+
+	order_take_back(o);
+	if (source >= o->nr_sources)
+		return;
+	b = &o->bounds[source];
+	if (!b->known) {
+		b->known = true;
+		o->nr_unbounded--;
+	}
+	if (time_ns > b->time_ns) {
+		b->time_ns = time_ns;
+		o->stale = true;
+	}
+}
+
+/*
+ * Whether a record of @time_ns may leave.  Bounds only rise, so the least one of earlier is good
+ * enough for a yes, and is looked for again only where it says no.
+ */
+static bool order_may_leave(struct order *o, uint64_t time_ns)
+{
+	if (o->nr_unbounded)
+		return false;
+	if (o->stale && time_ns > o->least_bound_ns) {
+		o->least_bound_ns = UINT64_MAX;
+		for (uint32_t i = 0; i < o->nr_sources; i++) {
+			if (o->bounds[i].time_ns < o->least_bound_ns)
+				o->least_bound_ns = o->bounds[i].time_ns;
+		}
+		o->stale = false;
+	}
+	return time_ns <= o->least_bound_ns;
+}
+
+/* Takes the first entry of the first source. */
+static struct entry order_take_first(struct order *o)
+{
+	struct queue *q = &o->queues[o->heap[0].source];
+	struct entry e = queue_take(q);
+
+	if (q->nr)
+		heap_replace(o->heap, o->nr_heap,
+			     (struct first){ queue_at(q, 0)->time_ns, e.source });
+	else if (--o->nr_heap)
+		heap_replace(o->heap, o->nr_heap, o->heap[o->nr_heap]);
+	return e;
+}
+
+/* Takes the earliest entry if it may leave. */
+static bool order_take(struct order *o, struct entry *ret)
+{
+	const struct entry *stray = o->strays.nr ? o->strays.at : NULL;
+
+	if (stray && o->nr_heap && entry_before(queue_at(&o->queues[o->heap[0].source], 0), stray))
+		stray = NULL;
+	if (!stray && !o->nr_heap)
+		return false;
+	if (!order_may_leave(o, stray ? stray->time_ns : o->heap[0].time_ns))
+		return false;
+	*ret = stray ? stray_take(o) : order_take_first(o);
+	o->popped_ns = ret->time_ns;
+	return true;
+}
+
+bool order_pop(struct order *o, struct ordered *ret)
+{
+	struct entry e;
+
+	order_take_back(o);
+	if (o->late.nr)
+		e = queue_take(&o->late);
+	else if (!order_take(o, &e))
+		return false;
+	o->lent = e.chunk;
+	o->pending--;
+	o->pending_bytes -= e.size;
+	*ret = (struct ordered){
+		.time_ns = e.time_ns,
+		.bytes = e.chunk->bytes + e.offset,
+		.size = e.size,
+		.source = e.source,
+		.tag = e.tag,
+	};
+	return true;
+}
+
+uint64_t order_late(const struct order *o)
+{
+	return o->nr_late;
+}
+
+size_t order_pending(const struct order *o)
+{
+	return o->pending;
+}
+
+size_t order_pending_bytes(const struct order *o)
+{
+	return o->pending_bytes;
+}
