@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A mangled name refers back to its own parts, so 1 KiB of it can stand for more text than any machine holds.
+ * libiberty's callback interface gives the text piece by piece but has no way to say stop; so the
+ * callback jumps out of it once the limit is reached.  That is sound here because the C++ printer keeps all its
+ * state on the stack.  The Rust printer may lose one small buffer (a decoded Punycode name), so
+ * a file with many such names is no longer demangled at all.
+ */
+#include "image/demangle.h"
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define OVERFLOWS_MAX 64u
+
+struct printing {
+	struct demangler *d;
+	bool rust;
+	jmp_buf stop;
+};
+
+static void print_piece(const char *text, size_t length, void *opaque)
+{
+	struct printing *p = opaque;
+	struct demangler *d = p->d;
+	size_t room = DEMANGLE_OUT_MAX - d->length;
+	size_t taken = length < room ? length : room;
+
+	memcpy(d->text + d->length, text, taken);
+	d->length += taken;
+	if (taken < length)
+		longjmp(p->stop, 1);
+}
+
+static int print_name(struct printing *p, const char *name)
+{
+	if (setjmp(p->stop) != 0) {
+		p->d->overflows += p->rust;
+		return 1;
+	}
+	if (rust_demangle_callback(name, DMGL_NO_OPTS, print_piece, p))
+		return 1;
+	p->d->length = 0;
+	p->rust = false;
+	return cplus_demangle_v3_callback(name, DMGL_NO_OPTS, print_piece, p);
+}
+
+const char *demangle(struct demangler *d, const char *name)
+{
+	struct printing p = {.d = d, .rust = true};
+
+	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R') ||
+	    d->overflows >= OVERFLOWS_MAX ||
+	    strnlen(name, DEMANGLE_IN_MAX + 1) > DEMANGLE_IN_MAX)
+		return NULL;
+	d->length = 0;
+	if (!print_name(&p, name) || d->length == 0)
+		return NULL;
+	d->text[d->length] = '\0';
+	return d->text;
+}
