@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "pipeline.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "clock.h"
+#include "park.h"
+#include "record/decode.h"
+
+#define MAX_FRAMES 1024u		/* of one stack; the kernel's own limit is lower */
+#define RECORDS_A_LOOK 32		/* between two looks at the clock */
+#define RESCAN_NS NS_PER_S		/* a process is re-read at most this often */
+#define RESCANS_A_TIDY 8
+#define MAX_RESCANS_KNOWN 4096
+#define TRIM_NS (5 * NS_PER_S)
+#define FOLD_AFTER_NS (30 * NS_PER_S)	/* dead tasks keep their own row as long */
+#define NODES_BEFORE_PRUNE 65536u
+
+struct pipeline_private {
+	struct pipeline_config config;
+	VEC(struct record_kind) kinds;
+	struct frame frames[MAX_FRAMES + 1];	/* the sample in hand; one more for a pseudo frame */
+	struct park park;
+	uint32_t park_generation;	/* of the symbols, when the parking was last gone through */
+
+	struct map rescans;		/* pid -> when it was last re-read */
+	VEC(pid_t) wanting;		/* processes to re-read */
+
+	uint64_t trimmed_ns;
+	size_t nodes_kept;		/* left by the last pruning */
+	VEC(uint8_t) used_nodes;
+	VEC(uint8_t) used_tasks;
+	VEC(uint8_t) used_images;
+	VEC(uint32_t) node_map;
+	VEC(uint32_t) task_map;
+};
+
+static void on_image(void *ctx, uint32_t image, pid_t pid, uint64_t start, uint64_t end)
+{
+	struct pipeline *pl = ctx;
+	const struct image_key *key = space_image(pl->space, image);
+	struct image_sight sight;
+
+	if (!key || key->kind == IMAGE_ANON)
+		return;
+	sight = (struct image_sight){
+		.pid = pid, .start = start, .end = end,
+		.path = space_string(pl->space, key->path),
+		.maj = key->maj, .min = key->min, .ino = key->ino,
+		.build_id = key->build_id, .build_id_size = key->build_id_size,
+		.vdso = key->kind == IMAGE_VDSO,
+	};
+	images_see(pl->images, image, &sight);
+}
+
+static void on_forget(void *ctx, uint32_t image)
+{
+	struct pipeline *pl = ctx;
+
+	images_forget(pl->images, image);
+	symbols_forget(pl->symbols, image);
+}
+
+int pipeline_init(struct pipeline *pl, const struct pipeline_config *c)
+{
+	*pl = (struct pipeline){ 0 };
+	pl->p = calloc(1, sizeof(*pl->p));
+	pl->order = order_new(c->nr_sources);
+	pl->space = space_new();
+	pl->images = images_new();
+	pl->stacks = stacks_new();
+	pl->store = store_new(c->history_bytes);
+	if (pl->space && pl->images)
+		pl->symbols = symbols_new(pl->space, pl->images);
+	if (pl->symbols && pl->stacks)
+		pl->names = names_new(pl->symbols, pl->space, pl->stacks);
+	if (!pl->p || !pl->order || !pl->store || !pl->names) {
+		pipeline_done(pl);
+		return -ENOMEM;
+	}
+	pl->p->config = *c;
+	if (c->live)
+		space_on_image(pl->space, on_image, pl);
+	space_on_forget(pl->space, on_forget, pl);
+	return 0;
+}
+
+void pipeline_done(struct pipeline *pl)
+{
+	struct pipeline_private *p = pl->p;
+
+	names_free(pl->names);
+	symbols_free(pl->symbols);
+	images_free(pl->images);
+	space_free(pl->space);
+	order_free(pl->order);
+	store_free(pl->store);
+	stacks_free(pl->stacks);
+	if (p) {
+		vec_done(&p->kinds);
+		park_done(&p->park);
+		map_done(&p->rescans);
+		vec_done(&p->wanting);
+		vec_done(&p->used_nodes);
+		vec_done(&p->used_tasks);
+		vec_done(&p->used_images);
+		vec_done(&p->node_map);
+		vec_done(&p->task_map);
+		free(p);
+	}
+	*pl = (struct pipeline){ 0 };
+}
+
+static bool same_kind(const struct record_kind *a, const struct record_kind *b)
+{
+	return a->event == b->event && a->side_band == b->side_band &&
+	       a->layout.sample_type == b->layout.sample_type &&
+	       a->layout.read_format == b->layout.read_format &&
+	       a->layout.branch_sample_type == b->layout.branch_sample_type &&
+	       a->layout.regs_user == b->layout.regs_user && a->layout.regs_intr == b->layout.regs_intr &&
+	       a->layout.sample_id_all == b->layout.sample_id_all && a->layout.swap == b->layout.swap;
+}
+
+int pipeline_kind(struct pipeline *pl, const struct record_kind *kind)
+{
+	for (size_t i = 0; i < pl->p->kinds.nr; i++)
+		if (same_kind(&pl->p->kinds.at[i], kind))
+			return (int)i;
+	if (vec_push(&pl->p->kinds, *kind))
+		return -ENOMEM;
+	return (int)pl->p->kinds.nr - 1;
+}
+
+void pipeline_push(struct pipeline *pl, uint32_t source, uint64_t time_ns, const void *bytes, uint32_t size,
+		   int kind)
+{
+	if (order_push(pl->order, source, time_ns, bytes, size, (uint64_t)kind))
+		pl->counts.failed++;
+}
+
+/* A process whose mappings do not explain its samples: read it again, soon but not often. */
+static void want_rescan(struct pipeline *pl, pid_t pid, uint64_t now_ns)
+{
+	struct pipeline_private *p = pl->p;
+	uint64_t *last;
+
+	if (!p->config.live || pid <= 0)
+		return;
+	last = map_find(&p->rescans, (uint64_t)(uint32_t)pid);
+	if (last && now_ns - *last < RESCAN_NS)
+		return;
+	if (p->rescans.nr >= MAX_RESCANS_KNOWN) {
+		map_done(&p->rescans);
+		p->rescans = (struct map){ 0 };
+	}
+	if (map_set(&p->rescans, (uint64_t)(uint32_t)pid, now_ns) == 0)
+		(void)vec_push(&p->wanting, pid);
+}
+
+/*
+ * The frames of a callchain, innermost first, into p->frames; returns how many.  A return address points behind its
+ * call, which may already be the next function: one less names the caller.  The first address
+ * after a context marker is no return address.
+ */
+static uint32_t walk_chain(struct pipeline *pl, const struct record *r)
+{
+	struct pipeline_private *p = pl->p;
+	const struct u64s *chain = &r->sample.callchain;
+	enum cpumode mode = r->cpumode;
+	bool exact = true;
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < chain->nr && nr < MAX_FRAMES; i++) {
+		uint64_t addr = u64s_get(chain, i);
+
+		if (addr >= (uint64_t)PERF_CONTEXT_MAX) {
+			mode = addr == (uint64_t)PERF_CONTEXT_USER ? CPUMODE_USER :
+			       addr == (uint64_t)PERF_CONTEXT_KERNEL ? CPUMODE_KERNEL : CPUMODE_UNKNOWN;
+			exact = true;
+			continue;
+		}
+		if (!exact && addr)
+			addr--;
+		exact = false;
+		if (mode == CPUMODE_KERNEL) {
+			p->frames[nr++] = (struct frame){ .image = IMAGE_KERNEL, .offset = addr };
+		} else if (mode == CPUMODE_USER) {
+			struct place at = space_resolve(pl->space, (pid_t)r->sid.pid, addr);
+
+			p->frames[nr++] = (struct frame){ .image = at.image, .offset = at.offset };
+		}
+	}
+	return nr;
+}
+
+static uint32_t only_ip(struct pipeline *pl, const struct record *r)
+{
+	struct place at = { .image = IMAGE_KERNEL, .offset = r->sample.ip };
+
+	if (r->cpumode == CPUMODE_USER)
+		at = space_resolve(pl->space, (pid_t)r->sid.pid, r->sample.ip);
+	else if (r->cpumode != CPUMODE_KERNEL)
+		at.image = IMAGE_UNKNOWN;
+	pl->p->frames[0] = (struct frame){ .image = at.image, .offset = at.offset };
+	return 1;
+}
+
+static uint8_t flags_of(const struct pipeline *pl, const struct record *r)
+{
+	uint8_t flags = r->cpumode == CPUMODE_USER || r->cpumode == CPUMODE_GUEST_USER ? SAMPLE_USER
+										      : SAMPLE_KERNEL;
+
+	if (r->sid.pid == 0 && r->sid.tid == 0)
+		flags |= SAMPLE_IDLE;
+	if (r->sid.pid == (uint32_t)pl->p->config.own_pid)
+		flags |= SAMPLE_OWN;
+	return flags;
+}
+
+/* Stores a sample whose frames are known, under ptop's own outermost frame where the stack is not whole. */
+static void store_sample(struct pipeline *pl, struct stored *s, struct frame *frames, uint32_t nr,
+			 enum stack_end end)
+{
+	static const enum pseudo_frame frame_of[NR_STACK_ENDS] = {
+		[STACK_CUT] = PSEUDO_CUT, [STACK_BROKEN] = PSEUDO_BROKEN, [STACK_DEEP] = PSEUDO_DEEP,
+	};
+
+	if (end != STACK_COMPLETE)
+		frames[nr++] = (struct frame){ .image = IMAGE_PSEUDO, .offset = frame_of[end] };
+	s->flags |= (uint8_t)(end << SAMPLE_END_SHIFT);
+	s->stack = stacks_add(pl->stacks, frames, nr);
+	if (s->stack == STACKS_FULL || store_add(pl->store, s))
+		pl->counts.failed++;
+}
+
+static enum entry_answer outermost_entry(struct pipeline *pl, const struct frame *outermost)
+{
+	if (outermost->image == IMAGE_KERNEL)
+		return ENTRY_YES;
+	return names_entry(pl->names, outermost->image, outermost->offset);
+}
+
+static void take_sample(struct pipeline *pl, const struct record *r, const struct record_kind *kind)
+{
+	struct pipeline_private *p = pl->p;
+	bool chained = kind->layout.sample_type & PERF_SAMPLE_CALLCHAIN;
+	uint32_t nr = chained ? walk_chain(pl, r) : 0;
+	enum entry_answer entry = ENTRY_YES;
+	struct stored s = {
+		.time_ns = r->sid.time_ns,
+		.weight = r->sample.period ? r->sample.period : 1,
+		.task = space_task(pl->space, (pid_t)r->sid.pid, (pid_t)r->sid.tid),
+		.cpu = (uint16_t)r->sid.cpu,
+		.event = kind->event,
+		.flags = flags_of(pl, r),
+	};
+
+	pl->counts.samples++;
+	if (nr == 0)
+		nr = only_ip(pl, r);
+	if (r->cpumode == CPUMODE_USER && p->frames[0].image == IMAGE_UNKNOWN)
+		want_rescan(pl, (pid_t)r->sid.pid, r->sid.time_ns);
+	if (nr >= p->config.max_stack) {
+		store_sample(pl, &s, p->frames, nr, STACK_DEEP);
+		return;
+	}
+	if (chained)
+		entry = outermost_entry(pl, &p->frames[nr - 1]);
+	if (entry == ENTRY_UNSURE && park_add(&p->park, &s, p->frames, nr) == 0)
+		return;
+	store_sample(pl, &s, p->frames, nr, entry == ENTRY_YES ? STACK_COMPLETE : STACK_BROKEN);
+}
+
+static void take_record(struct pipeline *pl, const struct ordered *o)
+{
+	const struct record_kind *kind = &pl->p->kinds.at[o->tag];
+	struct record r;
+
+	pl->counts.records++;
+	if (record_decode(&kind->layout, o->bytes, o->size, &r)) {
+		pl->counts.bad++;
+		return;
+	}
+	switch (r.type) {
+	case RECORD_SAMPLE:
+		take_sample(pl, &r, kind);
+		break;
+	case RECORD_LOST:
+	case RECORD_LOST_SAMPLES:
+		if (kind->side_band && r.type == RECORD_LOST)
+			pl->counts.lost_side_band += r.lost.lost;
+		else
+			pl->counts.lost += r.lost.lost;
+		break;
+	case RECORD_THROTTLE:
+		pl->counts.throttled++;
+		break;
+	case RECORD_KSYMBOL:
+		symbols_apply(pl->symbols, &r);
+		break;
+	default:
+		space_apply(pl->space, &r);
+		break;
+	}
+	if (pl->p->config.on_record)
+		pl->p->config.on_record(pl->p->config.ctx, &r);
+}
+
+/* Parked samples whose outermost image is there now are stored. */
+static void unpark(struct pipeline *pl)
+{
+	struct pipeline_private *p = pl->p;
+	struct parked *at;
+	size_t pos = 0;
+
+	while ((at = park_next(&p->park, &pos))) {
+		struct frame *frames = park_frames(&p->park, at);
+		enum entry_answer entry = outermost_entry(pl, &frames[at->nr - 1]);
+
+		if (entry == ENTRY_UNSURE)
+			continue;
+		store_sample(pl, &at->sample, frames, at->nr,
+			     entry == ENTRY_YES ? STACK_COMPLETE : STACK_BROKEN);
+		park_take(at);
+	}
+	park_pack(&p->park);
+}
+
+static void see_names(struct pipeline *pl, uint64_t now_ns)
+{
+	uint32_t generation;
+
+	symbols_refresh(pl->symbols, now_ns);
+	generation = symbols_generation(pl->symbols);
+	if (generation == pl->p->park_generation)
+		return;
+	pl->p->park_generation = generation;
+	unpark(pl);
+}
+
+bool pipeline_work(struct pipeline *pl, uint64_t until_ns)
+{
+	struct ordered o;
+	uint64_t now;
+
+	for (;;) {
+		for (int i = 0; i < RECORDS_A_LOOK; i++) {
+			if (!order_pop(pl->order, &o))
+				goto images;
+			take_record(pl, &o);
+		}
+		if (clock_ns() >= until_ns)
+			return true;
+	}
+images:
+	while (images_wanting(pl->images)) {
+		now = clock_ns();
+		if (now >= until_ns)
+			return true;
+		if (images_work(pl->images, until_ns - now))
+			see_names(pl, now);
+	}
+	return false;
+}
+
+bool pipeline_naming(const struct pipeline *pl)
+{
+	return images_wanting(pl->images) || pl->p->park.entries.nr;
+}
+
+void pipeline_clear(struct pipeline *pl)
+{
+	store_clear(pl->store);
+	park_clear(&pl->p->park);
+}
+
+static int mark_used(struct pipeline *pl)
+{
+	struct pipeline_private *p = pl->p;
+	size_t nr_nodes = stacks_count(pl->stacks), nr_tasks = space_nr_tasks(pl->space);
+	size_t nr_images = space_nr_images(pl->space);
+
+	if (vec_reserve(&p->used_nodes, nr_nodes) || vec_reserve(&p->used_tasks, nr_tasks + 1) ||
+	    vec_reserve(&p->used_images, nr_images + 1) || vec_reserve(&p->node_map, nr_nodes) ||
+	    vec_reserve(&p->task_map, nr_tasks + 1))
+		return -ENOMEM;
+	memset(p->used_nodes.at, 0, nr_nodes);
+	memset(p->used_tasks.at, 0, nr_tasks);
+	memset(p->used_images.at, 0, nr_images);
+	store_mark(pl->store, p->used_nodes.at, nr_nodes, p->used_tasks.at, nr_tasks);
+	park_mark(&p->park, p->used_tasks.at, p->used_images.at, nr_images);
+	return 0;
+}
+
+static void mark_images(struct pipeline *pl)
+{
+	const struct stack_node *nodes = stacks_nodes(pl->stacks);
+	size_t nr_images = space_nr_images(pl->space);
+
+	for (size_t i = 0; i < stacks_count(pl->stacks); i++)
+		if (nodes[i].image < nr_images)
+			pl->p->used_images.at[nodes[i].image] = 1;
+}
+
+/* Forgets tasks, stacks and images that no sample held names any more. */
+static void trim(struct pipeline *pl, uint64_t now_ns)
+{
+	struct pipeline_private *p = pl->p;
+	bool prune = stacks_count(pl->stacks) > 2 * p->nodes_kept + NODES_BEFORE_PRUNE;
+
+	if (mark_used(pl))
+		return;
+	if (space_trim(pl->space, now_ns, FOLD_AFTER_NS, p->used_tasks.at, p->task_map.at) == 0) {
+		store_rename(pl->store, NULL, p->task_map.at);
+		park_rename(&p->park, p->task_map.at);
+	}
+	if (!prune || stacks_prune(pl->stacks, p->used_nodes.at, p->node_map.at))
+		return;
+	store_rename(pl->store, p->node_map.at, NULL);
+	names_reset(pl->names);
+	p->nodes_kept = stacks_count(pl->stacks);
+	mark_images(pl);
+	space_trim_images(pl->space, p->used_images.at);
+}
+
+void pipeline_tidy(struct pipeline *pl, uint64_t now_ns)
+{
+	struct pipeline_private *p = pl->p;
+	size_t nr = p->wanting.nr < RESCANS_A_TIDY ? p->wanting.nr : RESCANS_A_TIDY;
+
+	for (size_t i = 0; i < nr; i++)
+		space_scan(pl->space, p->wanting.at[i], now_ns);
+	if (nr) {
+		memmove(p->wanting.at, p->wanting.at + nr, (p->wanting.nr - nr) * sizeof(p->wanting.at[0]));
+		p->wanting.nr -= nr;
+	}
+	see_names(pl, now_ns);
+	if (now_ns - p->trimmed_ns >= TRIM_NS) {
+		p->trimmed_ns = now_ns;
+		trim(pl, now_ns);
+	}
+}
+
+size_t pipeline_bytes(const struct pipeline *pl)
+{
+	return order_pending_bytes(pl->order) + space_bytes(pl->space) + images_bytes(pl->images) +
+	       symbols_bytes(pl->symbols) + stacks_bytes(pl->stacks) + store_bytes(pl->store);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From bytes of records to stored samples: order -> decode -> space, symbols -> stacks -> store.  Where the
+ * records come from (rings, a recording, a test) is the caller's affair.
+ *
+ * A sample whose stack ends in an image that is still being read is parked, since only the name of its outermost
+ * function tells a complete stack from a broken one; it is stored once the image is there, or once the
+ * parking is full (then as broken: it is not known to be complete).
+ */
+#ifndef PTOP_PIPELINE_H
+#define PTOP_PIPELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "image/images.h"
+#include "names.h"
+#include "profile/stacks.h"
+#include "profile/store.h"
+#include "record/layout.h"
+#include "record/order.h"
+#include "space/space.h"
+#include "symbol/symbols.h"
+
+struct pipeline_config {
+	uint32_t nr_sources;
+	size_t history_bytes;
+	pid_t own_pid;			/* whose samples are marked SAMPLE_OWN */
+	uint32_t max_stack;		/* frames at which the kernel cuts: such stacks are "deep" */
+	bool live;			/* /proc may be asked for what records did not tell */
+	/* Called with each record once it has been applied, in time order; may be NULL. */
+	void (*on_record)(void *ctx, const struct record *r);
+	void *ctx;
+};
+
+/* All since the start. */
+struct pipeline_counts {
+	uint64_t records;
+	uint64_t samples;
+	uint64_t lost;			/* samples, by PERF_RECORD_LOST and LOST_SAMPLES of sample rings */
+	uint64_t lost_side_band;	/* records, by PERF_RECORD_LOST of side-band rings */
+	uint64_t throttled;		/* PERF_RECORD_THROTTLE */
+	uint64_t bad;			/* records that could not be decoded */
+	uint64_t failed;		/* samples that no memory was left for */
+};
+
+/* What a record is of: its layout, and for samples the event's index in the session. */
+struct record_kind {
+	struct layout layout;
+	uint8_t event;
+	bool side_band;			/* comes through a side-band ring */
+};
+
+struct pipeline {		/* read freely; changed by pipeline_ functions only */
+	struct order *order;
+	struct space *space;
+	struct images *images;
+	struct symbols *symbols;
+	struct stacks *stacks;
+	struct store *store;
+	struct names *names;
+	struct pipeline_counts counts;
+	struct pipeline_private *p;
+};
+
+/* 0 or -ENOMEM (then as after pipeline_done()). */
+int pipeline_init(struct pipeline *pl, const struct pipeline_config *c);
+void pipeline_done(struct pipeline *pl);
+
+/* Makes a kind known; its index, or -ENOMEM. Equal kinds get equal indices. */
+int pipeline_kind(struct pipeline *pl, const struct record_kind *kind);
+
+/* Hands a record in.  Copies.  A failure is counted. */
+void pipeline_push(struct pipeline *pl, uint32_t source, uint64_t time_ns, const void *bytes, uint32_t size,
+		   int kind);
+
+/* Works on what order_bound() allows until @until_ns (clock_ns()); false when nothing is left to do now. */
+bool pipeline_work(struct pipeline *pl, uint64_t until_ns);
+
+/* Between refreshes: re-reads maps that were found wanting, perf maps that grew, forgets what nothing needs. */
+void pipeline_tidy(struct pipeline *pl, uint64_t now_ns);
+
+/* Samples parked and images still wanted: names shown now may get better. */
+bool pipeline_naming(const struct pipeline *pl);
+
+/* Forgets all samples. */
+void pipeline_clear(struct pipeline *pl);
+
+/* Memory that all stages hold, for debugging growth. */
+size_t pipeline_bytes(const struct pipeline *pl);
+
+#endif
