@@ -1,1 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+libptop_a_SOURCES += \
+	src/image/build.c src/image/build.h \
+	src/image/debugfile.c src/image/debugfile.h \
+	src/image/demangle.c src/image/demangle.h \
+	src/image/elf_file.c src/image/elf_file.h \
+	src/image/images.c src/image/images.h \
+	src/image/key.c src/image/key.h \
+	src/image/open.c src/image/open.h \
+	src/image/plt.c src/image/plt.h \
+	src/image/symtab.c src/image/symtab.h \
+	src/image/table.c src/image/table.h \
+	src/image/unpack.c src/image/unpack.h \
+	src/image/vdso.c src/image/vdso.h
