@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The manual names every row of the tables: options, keys, events, columns. --help names every option and
-# the completions every long option, key tables being asked from the built ptop where it is there.
+# The manual names every row of the tables: options, keys, events, columns. --help and the completions of
+# the built ptop name every option.
 set -u
 cd "${top_srcdir:-$(dirname "$0")/../..}" || exit 1
 for tool in mandoc "${CC:-cc}"; do
@@ -50,6 +50,33 @@ table src/event/events.def EVENT 'name,...' name >"$scratch/events"
 named "$scratch/manual" "doc/ptop.1 (events.def)" <"$scratch/events"
 table src/view/columns.def COLUMN 'id,title,...' title | grep . >"$scratch/columns"
 named "$scratch/manual" "doc/ptop.1 (columns.def)" <"$scratch/columns"
+
+# Keys by the names that help and manual use.
+cat >"$scratch/keys.c" <<'END'
+#include <stdio.h>
+#include "view/key.h"
+int main(void)
+{
+	const uint32_t keys[] = {
+#define COMMAND(id, key1, key2, key3, ...) key1, key2, key3,
+#include "view/commands.def"
+	};
+	char name[32];
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (keys[i])
+			puts(ui_key_name(keys[i], name, sizeof(name)));
+	return 0;
+}
+END
+if ${CC:-cc} -D_GNU_SOURCE -Isrc -o "$scratch/keys" "$scratch/keys.c" src/view/key.c; then
+	"$scratch/keys" | sort -u >"$scratch/key-names"
+	[ -s "$scratch/key-names" ] || failed=1
+	# The section on keys: a single letter is a word of any text.
+	awk '/^[A-Z]/ { inside = /KEYS/ } inside' "$scratch/manual" >"$scratch/keys-section"
+	named "$scratch/keys-section" "doc/ptop.1, section KEYS (commands.def)" <"$scratch/key-names"
+else
+	failed=1
+fi
 
 ptop=${PTOP-}
 if [ -x "$ptop" ]; then
