@@ -117,7 +117,6 @@ struct ui_measure {
 	double seconds;			/* how much of the window has been sampled; 0: not known */
 	double cpus;			/* all of .weight as CPUs; NAN: the event is no time */
 	double idle_cpus;		/* hidden idle; NAN or 0: none */
-	double unnamed;			/* share (0..1) of .samples whose innermost frame has no name; NAN: not known */
 	uint32_t nr_cpus;		/* CPUs sampled, for the timeline's scale; 0: scale to its peak */
 	const uint64_t *timeline;	/* weight in equal buckets, oldest first, at most UI_TIMELINE; copied */
 	size_t nr_timeline;
