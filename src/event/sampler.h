@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The open events of a session.  Three sets of descriptors:
- *   owners   two dummy events a CPU on ptop itself: they hold the rings (side-band, samples) for the session's whole life,
- *   tracking dummy events on the target (mmap2, comm, task, ksymbol, bpf_event, namespaces, cgroup) -> side-band rings,
- *   sampling the event asked for -> sample rings; closed and opened anew when the event or exclusion changes, while tracking goes on.
- * All carry IDENTIFIER, so any record tells which event it is of.  Clock: CLOCK_MONOTONIC.
- * Nothing here maps memory or starts threads: the session gives sampler_owner() to the rings.
+ *   owners   two dummy events a CPU on ptop itself: they hold the rings (side-band, samples) for
+ * the session's whole life, tracking dummy events on the target (mmap2, comm, task, ksymbol,
+ * bpf_event, namespaces, cgroup) -> side-band rings, sampling the event asked for -> sample rings;
+ * closed and opened anew when the event or exclusion changes, while tracking goes on. All carry
+ * IDENTIFIER, so any record tells which event it is of.  Clock: CLOCK_MONOTONIC. Nothing here maps
+ * memory or starts threads: the session gives sampler_owner() to the rings.
  */
 #ifndef PTOP_EVENT_SAMPLER_H
 #define PTOP_EVENT_SAMPLER_H
@@ -24,10 +25,10 @@ enum target_kind { TARGET_SYSTEM, TARGET_PIDS, TARGET_TIDS, TARGET_USER };
 
 struct target {
 	enum target_kind kind;
-	struct u32_list ids;	/* PIDs or TIDs */
-	uid_t uid;		/* TARGET_USER */
-	struct u32_list cpus;	/* empty: all online */
-	bool on_exec;		/* PIDS of one stopped child: sampling starts at its exec */
+	struct u32_list ids;  /* PIDs or TIDs */
+	uid_t uid;            /* TARGET_USER */
+	struct u32_list cpus; /* empty: all online */
+	bool on_exec;         /* PIDS of one stopped child: sampling starts at its exec */
 };
 void target_done(struct target *t);
 
@@ -36,7 +37,7 @@ enum call_graph { CALL_GRAPH_NONE, CALL_GRAPH_FP };
 struct sampling {
 	struct event event;
 	bool by_frequency;
-	uint64_t rate;			/* Hz, or the period in the event's unit */
+	uint64_t rate; /* Hz, or the period in the event's unit */
 	bool exclude_kernel, exclude_user;
 	enum call_graph call_graph;
 };
@@ -46,67 +47,79 @@ enum ring_use { RING_SIDE_BAND, RING_SAMPLES, NR_RING_USES };
 struct sampler;
 
 /*
- * Opens owners, tracking and sampling for @t, all disabled but tracking (running at once).  Threads born between the /proc scan and the
- * opening are found by scanning again until nothing is new.  Raises RLIMIT_NOFILE as far as allowed.
- * Falls back where the kernel refuses and tells each step in @notes through @note (one sentence; may be NULL): kernel+user -> user only.
- * @s is updated to what was really opened (rate bounded, exclude_kernel set).  On failure nothing stays open and @why says
- * what happened, why, and what mends it.  -ESRCH: target gone; -EACCES/-EPERM: rights; -EMFILE; -EOPNOTSUPP/-ENOENT: event.
+ * Opens owners, tracking and sampling for @t, all disabled but tracking (running at once).  Threads
+ * born between the /proc scan and the opening are found by scanning again until nothing is new.
+ * Raises RLIMIT_NOFILE as far as allowed. Falls back where the kernel refuses and tells each step
+ * in @notes through @note (one sentence; may be NULL): kernel+user -> user only.
+ * @s is updated to what was really opened (rate bounded, exclude_kernel set).  On failure nothing
+ * stays open and @why says what happened, why, and what mends it.  -ESRCH: target gone;
+ * -EACCES/-EPERM: rights; -EMFILE; -EOPNOTSUPP/-ENOENT: event.
  */
 /*
  * @note and @ctx are kept: sampler_change() and sampler_rescan() tell their steps there, too.
  */
 typedef void sampler_note_fn(void *ctx, const char *sentence);
-int sampler_open(struct sampler **ret, const struct target *t, struct sampling *s, sampler_note_fn *note, void *ctx,
-		 struct reason *why);
-/* The same for a session that was given no event: takes the first of event_ladder() that opens, and notes why it is not the best. */
-int sampler_open_default(struct sampler **ret, const struct target *t, struct sampling *s, sampler_note_fn *note,
-			 void *ctx, struct reason *why);
+int sampler_open(struct sampler **ret, const struct target *t, struct sampling *s,
+		 sampler_note_fn *note, void *ctx, struct reason *why);
+/* The same for a session that was given no event: takes the first of event_ladder() that opens, and
+ * notes why it is not the best. */
+int sampler_open_default(struct sampler **ret, const struct target *t, struct sampling *s,
+			 sampler_note_fn *note, void *ctx, struct reason *why);
 void sampler_free(struct sampler *sp);
 
 size_t sampler_nr_cpus(const struct sampler *sp);
 uint32_t sampler_cpu(const struct sampler *sp, size_t i);
-int sampler_owner(const struct sampler *sp, size_t i, enum ring_use use);	/* descriptor to mmap, borrowed */
+int sampler_owner(const struct sampler *sp, size_t i,
+		  enum ring_use use); /* descriptor to mmap, borrowed */
 
-/* Call once the rings are mapped: redirects tracking and sampling into them (an event can only be redirected to a mapped one), and starts. */
+/* Call once the rings are mapped: redirects tracking and sampling into them (an event can only be
+ * redirected to a mapped one), and starts. */
 int sampler_start(struct sampler *sp, struct reason *why);
 
 /*
- * Sets how full (bytes) the sample ring wakes its reader.  The kernel takes this from the event that is mapped, at mmap: so call it
- * before the rings are mapped; it opens the owners of the sample rings anew.  Side-band always wakes at once.  0 or -errno.
+ * Sets how full (bytes) the sample ring wakes its reader.  The kernel takes this from the event
+ * that is mapped, at mmap: so call it before the rings are mapped; it opens the owners of the
+ * sample rings anew.  Side-band always wakes at once.  0 or -errno.
  */
 int sampler_set_watermark(struct sampler *sp, uint32_t sample_bytes);
 
-/* Changes event, exclusion, call graph or rate.  Only the rate differs: PERF_EVENT_IOC_PERIOD.  On failure the old sampling goes on. */
+/* Changes event, exclusion, call graph or rate.  Only the rate differs: PERF_EVENT_IOC_PERIOD.  On
+ * failure the old sampling goes on. */
 int sampler_change(struct sampler *sp, struct sampling *s, struct reason *why);
 const struct sampling *sampler_current(const struct sampler *sp);
 
-/* Threads that appeared and are not inherited (TARGET_USER new processes; stray threads): opens what is new.  Number of newly watched. */
+/* Threads that appeared and are not inherited (TARGET_USER new processes; stray threads): opens
+ * what is new.  Number of newly watched. */
 size_t sampler_rescan(struct sampler *sp);
 
 /*
- * What the records tell, in the order they are processed; no-ops for TARGET_SYSTEM.  Children of watched tasks are watched by
- * inheritance and leave no other trace: sampler_change() must find them again to open the new event on them.
- * FORK and EXIT of the side-band (@pid, @tid: the new or ended task; @time_ns: the record's).
+ * What the records tell, in the order they are processed; no-ops for TARGET_SYSTEM.  Children of
+ * watched tasks are watched by inheritance and leave no other trace: sampler_change() must find
+ * them again to open the new event on them. FORK and EXIT of the side-band (@pid, @tid: the new or
+ * ended task; @time_ns: the record's).
  */
 void sampler_saw_fork(struct sampler *sp, pid_t pid, pid_t tid, uint64_t time_ns);
 void sampler_saw_exit(struct sampler *sp, pid_t tid);
 /*
- * Each sample's event and thread.  A thread born while its parent was being opened is opened by name although it may be
- * inherited as well; the first sample that comes by inheritance shows it, and its own events are closed.  Costs
- * one test unless there are such threads.
+ * Each sample's event and thread.  A thread born while its parent was being opened is opened by
+ * name although it may be inherited as well; the first sample that comes by inheritance shows it,
+ * and its own events are closed.  Costs one test unless there are such threads.
  */
 void sampler_saw_sample(struct sampler *sp, uint64_t id, pid_t tid);
 
-bool sampler_target_alive(const struct sampler *sp);	/* always for TARGET_SYSTEM and TARGET_USER */
+bool sampler_target_alive(const struct sampler *sp); /* always for TARGET_SYSTEM and TARGET_USER */
 
-/* By the id in a record's sample_id: its layout, and the serial of the sampling (0: tracking or owner).  NULL: not ours. */
+/* By the id in a record's sample_id: its layout, and the serial of the sampling (0: tracking or
+ * owner).  NULL: not ours. */
 const struct layout *sampler_layout(const struct sampler *sp, uint64_t id, uint32_t *ret_serial);
-/* The layout all our records share for their fixed fields (IDENTIFIER): enough for record_peek(). */
+/* The layout all our records share for their fixed fields (IDENTIFIER): enough for record_peek().
+ */
 const struct layout *sampler_common_layout(const struct sampler *sp);
-uint32_t sampler_serial(const struct sampler *sp);	/* of the current sampling; rises with each reopening */
+uint32_t sampler_serial(
+	const struct sampler *sp); /* of the current sampling; rises with each reopening */
 
 /* PERF_FORMAT_LOST summed over all events so far, 0 where the kernel has it not. */
 uint64_t sampler_kernel_lost(const struct sampler *sp);
-size_t sampler_nr_events(const struct sampler *sp);	/* open descriptors */
+size_t sampler_nr_events(const struct sampler *sp); /* open descriptors */
 
 #endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "event/attr.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FORMAT_LOST (1u << 4) /* PERF_FORMAT_LOST, which headers before 6.0 lack */
+
+int perf_open(struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	long fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static struct perf_event_attr attr_base(const struct kernel_features *f)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.sample_type = ATTR_SAMPLE_FIELDS,
+		.read_format = PERF_FORMAT_ID | (f->lost ? FORMAT_LOST : 0),
+		.disabled = 1,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+	};
+
+	return attr;
+}
+
+/* Kernel mode is excluded from dummies: they never sample, and only so may an ordinary user open
+ * them. */
+static struct perf_event_attr attr_dummy(const struct kernel_features *f)
+{
+	struct perf_event_attr attr = attr_base(f);
+
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_DUMMY;
+	attr.exclude_kernel = 1;
+	attr.exclude_hv = 1;
+	return attr;
+}
+
+struct perf_event_attr attr_owner(const struct kernel_features *f, uint32_t watermark)
+{
+	struct perf_event_attr attr = attr_dummy(f);
+
+	attr.watermark = 1;
+	attr.wakeup_watermark = watermark;
+	return attr;
+}
+
+struct perf_event_attr attr_tracking(const struct kernel_features *f, enum target_kind kind)
+{
+	struct perf_event_attr attr = attr_dummy(f);
+
+	attr.mmap = 1;
+	attr.mmap2 = 1;
+	attr.comm = 1;
+	attr.comm_exec = 1;
+	attr.task = 1;
+	attr.namespaces = f->namespaces;
+	if (kind == TARGET_SYSTEM) {
+		attr.ksymbol = f->ksymbol;
+		attr.bpf_event = f->bpf_event;
+		attr.cgroup = f->cgroup;
+	} else {
+		attr.inherit = 1;
+	}
+	return attr;
+}
+
+static bool has_guests(const struct event *e)
+{
+	return e->type == PERF_TYPE_HARDWARE || e->type == PERF_TYPE_HW_CACHE ||
+	       e->type == PERF_TYPE_RAW;
+}
+
+/*
+ * Clocks are asked for by period, even for a frequency: the kernel turns the one into the other at
+ * opening, and PERF_EVENT_IOC_PERIOD on the open event then takes a period only
+ * (perf_swevent_init_hrtimer(), kernel/events/core.c).
+ */
+static void set_rate(struct perf_event_attr *attr, const struct sampling *s)
+{
+	if (s->by_frequency && event_is_clock(&s->event)) {
+		attr->sample_period = 1000000000u / s->rate;
+	} else if (s->by_frequency) {
+		attr->freq = 1;
+		attr->sample_freq = s->rate;
+	} else {
+		attr->sample_period = s->rate;
+	}
+}
+
+struct perf_event_attr attr_sampling(const struct kernel_features *f, enum target_kind kind,
+				     const struct sampling *s)
+{
+	struct perf_event_attr attr = attr_base(f);
+	const struct event *e = &s->event;
+
+	attr.type = e->type;
+	attr.config = e->config;
+	attr.config1 = e->config1;
+	attr.config2 = e->config2;
+	attr.exclude_kernel = e->exclude_kernel || s->exclude_kernel;
+	attr.exclude_user = e->exclude_user || s->exclude_user;
+	attr.exclude_hv = e->exclude_hv || attr.exclude_kernel;
+	attr.exclude_guest = has_guests(e);
+	attr.precise_ip = e->precise == PRECISE_MAX ? 3 : e->precise;
+	attr.inherit = kind != TARGET_SYSTEM;
+	if (s->call_graph == CALL_GRAPH_FP) {
+		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+		attr.exclude_callchain_kernel = attr.exclude_kernel;
+		attr.exclude_callchain_user = attr.exclude_user;
+	}
+	set_rate(&attr, s);
+	return attr;
+}
+
+static int try_open(struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	int fd = perf_open(attr, pid, cpu);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+/* Errors that a plainer attr may mend. */
+static bool about_attr(int err)
+{
+	return err == -EINVAL || err == -EOPNOTSUPP || err == -ENOENT || err == -ENODEV;
+}
+
+int attr_negotiate(struct perf_event_attr *attr, const struct event *e, pid_t pid, int cpu)
+{
+	struct perf_event_attr attempt = *attr;
+	int first = 0, err;
+
+	for (;;) {
+		err = try_open(&attempt, pid, cpu);
+		if (err && attempt.exclude_guest && about_attr(err)) {
+			attempt.exclude_guest = 0;
+			err = try_open(&attempt, pid, cpu);
+			attempt.exclude_guest = err != 0;
+		}
+		if (err == 0) {
+			*attr = attempt;
+			return 0;
+		}
+		if (!first)
+			first = err;
+		if (e->precise != PRECISE_MAX || attempt.precise_ip == 0 || !about_attr(err))
+			return err == -EACCES || err == -EPERM ? err : first;
+		attempt.precise_ip--;
+	}
+}
+
+void features_probe(struct kernel_features *ret)
+{
+	static const struct kernel_features none;
+	struct kernel_features f = { 0 };
+	struct perf_event_attr attr;
+
+	f.lost = true;
+	attr = attr_dummy(&f);
+	f.lost = try_open(&attr, 0, -1) == 0;
+
+	attr = attr_dummy(&none);
+	attr.ksymbol = 1;
+	f.ksymbol = try_open(&attr, 0, -1) == 0;
+
+	attr = attr_dummy(&none);
+	attr.bpf_event = 1;
+	f.bpf_event = try_open(&attr, 0, -1) == 0;
+
+	attr = attr_dummy(&none);
+	attr.cgroup = 1;
+	f.cgroup = try_open(&attr, 0, -1) == 0;
+
+	attr = attr_dummy(&none);
+	attr.namespaces = 1;
+	f.namespaces = try_open(&attr, 0, -1) == 0;
+	*ret = f;
+}

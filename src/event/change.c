@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The sampling of a running session: changed, followed to new threads, mended of doubles.
+ *
+ * A change opens the new events beside the old ones, joins them to the same rings, starts them and
+ * only then closes the old ones: nothing is missed in between, the side-band is not touched.  Only
+ * where the descriptors do not suffice for both are the old ones closed first.  A closed sampling's
+ * ids stay known for KEPT_GENERATIONS more, for its records are still in flight.
+ */
+#include "event/sampler_impl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "event/limits.h"
+
+static bool same_event(const struct event *a, const struct event *b)
+{
+	return a->type == b->type && a->config == b->config && a->config1 == b->config1 &&
+	       a->config2 == b->config2 && a->exclude_kernel == b->exclude_kernel &&
+	       a->exclude_user == b->exclude_user && a->exclude_hv == b->exclude_hv &&
+	       a->precise == b->precise;
+}
+
+static bool only_rate_differs(const struct sampling *a, const struct sampling *b)
+{
+	return same_event(&a->event, &b->event) && a->exclude_kernel == b->exclude_kernel &&
+	       a->exclude_user == b->exclude_user && a->call_graph == b->call_graph &&
+	       (a->by_frequency == b->by_frequency || event_is_clock(&a->event));
+}
+
+/* The old sampling's ids go to the newest place; the oldest are forgotten. */
+static void keep_ids(struct sampler *sp, struct event_set *old)
+{
+	struct closed_ids *oldest = &sp->closed[KEPT_GENERATIONS - 1];
+
+	set_forget_ids(oldest->at, oldest->nr, &sp->ids);
+	free(oldest->at);
+	memmove(&sp->closed[1], &sp->closed[0], (KEPT_GENERATIONS - 1) * sizeof(sp->closed[0]));
+	sp->closed[0] =
+		(struct closed_ids){ .at = old->event_ids, .nr = old->slots.nr * old->cpus->nr };
+	old->event_ids = NULL;
+}
+
+/* set_done() reads what each event lost while it closes it. */
+static void close_sampling(struct sampler *sp, struct event_set *old)
+{
+	if (old->event_ids)
+		keep_ids(sp, old);
+	set_done(old);
+	sp->lost_closed += old->lost_closed;
+}
+
+/* Undoes a failed opening: its ids were never seen by anyone unless it ran, so they are kept like
+ * all others. */
+static void abandon(struct sampler *sp, struct event_set *set)
+{
+	close_sampling(sp, set);
+}
+
+static int open_new(struct sampler *sp, struct event_set *set, const struct perf_event_attr *attr,
+		    uint8_t layout, struct reason *why)
+{
+	int err;
+
+	set_init(set, attr, ++sp->serial, layout, &sp->cpus, &sp->ids);
+	if (sp->started)
+		set->rings = sp->owners[RING_SAMPLES];
+	else
+		set->wait_for_exec = sp->target.on_exec;
+	err = cover_all(sp, NULL, set, why);
+	if (err)
+		abandon(sp, set);
+	return err;
+}
+
+/*
+ * Both samplings do not fit: the old one goes first, and comes back if the new one fails.  Only
+ * here can a change leave the session without a sampling, when neither opens.
+ */
+static int swap_close_first(struct sampler *sp, const struct perf_event_attr *attr, uint8_t layout,
+			    struct reason *why)
+{
+	struct perf_event_attr old_attr = sp->sampling.attr;
+	uint8_t old_layout = sp->sampling.layout;
+	struct event_set set;
+	int err;
+
+	close_sampling(sp, &sp->sampling);
+	err = open_new(sp, &set, attr, layout, why);
+	if (err && open_new(sp, &set, &old_attr, old_layout, NULL)) {
+		set_init(&sp->sampling, &old_attr, sp->serial, old_layout, &sp->cpus, &sp->ids);
+		return err;
+	}
+	sp->sampling = set;
+	return err;
+}
+
+static int reopen(struct sampler *sp, struct sampling *s, const struct perf_event_attr *attr,
+		  struct reason *why)
+{
+	uint8_t layout = s->call_graph == CALL_GRAPH_FP ? LAYOUT_CALLCHAIN : LAYOUT_PLAIN;
+	struct map ambiguous = sp->ambiguous;
+	struct event_set set;
+	int err;
+
+	sp->ambiguous = (struct map){ 0 };
+	err = open_new(sp, &set, attr, layout, why);
+	if (err && err != -EMFILE) {
+		map_done(&sp->ambiguous);
+		sp->ambiguous = ambiguous;
+		return err;
+	}
+	map_done(&ambiguous);
+	if (err)
+		return swap_close_first(sp, attr, layout, why);
+	close_sampling(sp, &sp->sampling);
+	sp->sampling = set;
+	return 0;
+}
+
+/*
+ * The new rate on the events that are open, if that reaches all: inherited events keep the old one,
+ * so it does not where a thread lives that is watched by inheritance.  @ret_done false: a reopening
+ * is needed.
+ */
+static int change_rate(struct sampler *sp, const struct sampling *s, bool *ret_done)
+{
+	struct perf_event_attr attr = attr_sampling(&sp->features, sp->target.kind, s);
+	struct task_list tasks = { 0 };
+	bool reaches_all = true;
+	int err;
+
+	*ret_done = false;
+	err = set_period(&sp->sampling, attr.freq ? attr.sample_freq : attr.sample_period);
+	if (err)
+		return err;
+	if (sp->target.kind != TARGET_SYSTEM) {
+		err = cover_scan(sp, &tasks, NULL);
+		for (size_t i = 0; !err && reaches_all && i < tasks.nr; i++) {
+			struct task_state state;
+
+			reaches_all = set_find(&sp->sampling, tasks.at[i].tid) ||
+				      task_state_read(tasks.at[i].tid, &state) == -ESRCH;
+		}
+		vec_done(&tasks);
+	}
+	*ret_done = !err && reaches_all;
+	if (*ret_done)
+		sp->sampling.attr.sample_freq = attr.sample_freq; /* a union with the period */
+	return err;
+}
+
+int sampler_change(struct sampler *sp, struct sampling *s, struct reason *why)
+{
+	struct task_list tasks = { 0 };
+	struct sampling wanted = *s;
+	struct perf_event_attr attr;
+	bool done = false;
+	int err = cover_scan(sp, &tasks, NULL);
+
+	if (err)
+		return reason_set(why, err, "/proc cannot be read: %s", strerror(-err));
+	err = cover_negotiate(sp, &tasks, &wanted, &attr, why);
+	if (err)
+		goto out;
+	if (only_rate_differs(&sp->current, &wanted)) {
+		done = sp->current.rate == wanted.rate &&
+		       sp->current.by_frequency == wanted.by_frequency;
+		if (!done && change_rate(sp, &wanted, &done))
+			done = false;
+	}
+	if (!done)
+		err = reopen(sp, &wanted, &attr, why);
+	if (err) {
+		struct perf_event_attr *now = &sp->sampling.attr;
+
+		/* A rate that reached some events is taken back. */
+		(void)set_period(&sp->sampling, now->freq ? now->sample_freq : now->sample_period);
+		goto out;
+	}
+	sp->current = wanted;
+	*s = wanted;
+out:
+	vec_done(&tasks);
+	return err;
+}
+
+/* Opens threads by name in the running session; how many. */
+static size_t watch_tasks(struct sampler *sp, const struct task_list *tasks, bool tracking)
+{
+	size_t opened = 0;
+
+	for (size_t i = 0; i < tasks->nr; i++) {
+		pid_t tid = tasks->at[i].tid;
+
+		if (set_find(&sp->sampling, tid))
+			continue;
+		if (tracking && set_add(&sp->tracking, tid, true, sp->round))
+			continue;
+		if (set_add(&sp->sampling, tid, true, sp->round)) {
+			if (tracking)
+				set_close_slot(&sp->tracking, set_find(&sp->tracking, tid),
+					       sp->round);
+			continue;
+		}
+		if (sampler_mark(sp, tid, true))
+			break;
+		opened++;
+	}
+	return opened;
+}
+
+/* Processes of the user that no watched process started: by login, su, cron. */
+static size_t watch_new_of_user(struct sampler *sp)
+{
+	struct task_list all = { 0 }, strangers = { 0 };
+	struct task_state state;
+	size_t opened = 0;
+	int err = targets_scan(&sp->target, &all, NULL);
+
+	for (size_t i = 0; !err && i < all.nr; i++) {
+		const struct task *task = &all.at[i];
+
+		if (map_find(&sp->watched, (uint32_t)task->tid) ||
+		    map_find(&sp->watched, (uint32_t)task->pid))
+			continue;
+		if (task_state_read(task->pid, &state) ||
+		    map_find(&sp->watched, (uint32_t)state.parent))
+			continue;
+		err = vec_push(&strangers, *task);
+	}
+	descriptors_raise(sampler_descriptors(sp, sp->watched.nr + strangers.nr));
+	opened = watch_tasks(sp, &strangers, true);
+	vec_done(&strangers);
+	vec_done(&all);
+	return opened;
+}
+
+size_t sampler_rescan(struct sampler *sp)
+{
+	size_t opened;
+
+	if (sp->target.kind == TARGET_SYSTEM || !sp->started)
+		return 0;
+	sp->round++;
+	sp->sampling.wait_for_exec = false;
+	sp->sampling.attr.enable_on_exec = 0;
+	set_close_ended(&sp->tracking, sp->round);
+	set_close_ended(&sp->sampling, sp->round);
+	opened = watch_tasks(sp, &sp->pending, false);
+	vec_clear(&sp->pending);
+	if (sp->target.kind == TARGET_USER)
+		opened += watch_new_of_user(sp);
+	return opened;
+}
+
+void sampler_saw_fork(struct sampler *sp, pid_t pid, pid_t tid, uint64_t time_ns)
+{
+	struct task task = { .pid = pid, .tid = tid };
+	uint64_t *watched;
+
+	if (sp->target.kind == TARGET_SYSTEM)
+		return;
+	map_remove(&sp->outsiders, (uint32_t)tid);
+	watched = map_find(&sp->watched, (uint32_t)tid);
+	if (watched)
+		*watched |= WATCHED_INHERITED;
+	else if (map_set(&sp->watched, (uint32_t)tid, WATCHED_INHERITED))
+		return;
+	if (time_ns <= sp->covered_ns && !set_find(&sp->sampling, tid))
+		(void)vec_push(&sp->pending, task);
+}
+
+void sampler_saw_exit(struct sampler *sp, pid_t tid)
+{
+	const uint64_t *watched;
+	struct slot *slot;
+
+	if (sp->target.kind == TARGET_SYSTEM)
+		return;
+	watched = map_find(&sp->watched, (uint32_t)tid);
+	if (!watched)
+		return;
+	if (*watched & WATCHED_DIRECT) {
+		slot = set_find(&sp->tracking, tid);
+		if (slot)
+			slot->ended = true;
+		slot = set_find(&sp->sampling, tid);
+		if (slot)
+			slot->ended = true;
+	}
+	map_remove(&sp->watched, (uint32_t)tid);
+	map_remove(&sp->ambiguous, (uint32_t)tid);
+}
+
+/* The thread was inherited after all: what was opened by its name doubles each sample. */
+static void close_double(struct event_set *set, pid_t tid, uint32_t round)
+{
+	struct slot *slot = set_find(set, tid);
+
+	if (slot && slot->ambiguous)
+		set_close_slot(set, slot, round);
+}
+
+void sampler_saw_sample(struct sampler *sp, uint64_t id, pid_t tid)
+{
+	/* Own and inherited events fire at the same rate: so many of the one without the other
+	 * settle it. */
+	enum { SETTLED = 16 };
+	const uint64_t *value;
+	struct id_meaning meaning;
+	uint64_t *own;
+
+	if (sp->ambiguous.nr == 0)
+		return;
+	own = map_find(&sp->ambiguous, (uint32_t)tid);
+	value = own ? map_find(&sp->ids, id) : NULL;
+	if (!value)
+		return;
+	meaning = id_unpack(*value);
+	if (meaning.serial != (sp->sampling.serial & 0xffffff))
+		return;
+	if (meaning.tid == tid) {
+		if (++*own >= SETTLED)
+			map_remove(&sp->ambiguous, (uint32_t)tid);
+		return;
+	}
+	map_remove(&sp->ambiguous, (uint32_t)tid);
+	close_double(&sp->sampling, tid, sp->round);
+	close_double(&sp->tracking, tid, sp->round);
+}
