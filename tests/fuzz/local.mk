@@ -5,11 +5,19 @@
 #
 #	make fuzz [FUZZ_SECONDS=60]	each target over its corpus; a crash stays in the build directory
 
-fuzz_programs =
+fuzz_programs = \
+	tests/fuzz/fuzz_decode \
+	tests/fuzz/fuzz_elf \
+	tests/fuzz/fuzz_event \
+	tests/fuzz/fuzz_kallsyms \
+	tests/fuzz/fuzz_procfs \
+	tests/fuzz/fuzz_table \
+	tests/fuzz/fuzz_text
 
 EXTRA_PROGRAMS += $(fuzz_programs)
 CLEANFILES += $(fuzz_programs)
-EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/fuzz.sh tests/fuzz/replay.c tests/fuzz/corpus
+EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/fuzz.sh tests/fuzz/replay.c \
+	tests/fuzz/seeds.py tests/fuzz/corpus
 
 fuzz_tests = tests/fuzz/run.sh
 
@@ -21,6 +29,21 @@ fuzz_main = tests/fuzz/replay.c
 fuzz_engine =
 endif
 fuzz_ldadd = libptop.a $(ptop_libs) $(fuzz_engine)
+
+tests_fuzz_fuzz_decode_SOURCES = tests/fuzz/fuzz_decode.c $(fuzz_main)
+tests_fuzz_fuzz_decode_LDADD = $(fuzz_ldadd)
+tests_fuzz_fuzz_elf_SOURCES = tests/fuzz/fuzz_elf.c $(fuzz_main)
+tests_fuzz_fuzz_elf_LDADD = $(fuzz_ldadd)
+tests_fuzz_fuzz_event_SOURCES = tests/fuzz/fuzz_event.c $(fuzz_main)
+tests_fuzz_fuzz_event_LDADD = $(fuzz_ldadd)
+tests_fuzz_fuzz_kallsyms_SOURCES = tests/fuzz/fuzz_kallsyms.c $(fuzz_main)
+tests_fuzz_fuzz_kallsyms_LDADD = $(fuzz_ldadd)
+tests_fuzz_fuzz_procfs_SOURCES = tests/fuzz/fuzz_procfs.c $(fuzz_main)
+tests_fuzz_fuzz_procfs_LDADD = $(fuzz_ldadd)
+tests_fuzz_fuzz_table_SOURCES = tests/fuzz/fuzz_table.c $(fuzz_main)
+tests_fuzz_fuzz_table_LDADD = $(fuzz_ldadd)
+tests_fuzz_fuzz_text_SOURCES = tests/fuzz/fuzz_text.c $(fuzz_main)
+tests_fuzz_fuzz_text_LDADD = $(fuzz_ldadd)
 
 tests/fuzz/run.log: $(fuzz_programs)
 

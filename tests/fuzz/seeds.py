@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Writes the seeds of the fuzz corpora anew: python3 tests/fuzz/seeds.py tests/fuzz/corpus
+
+Files found by fuzzing are added beside them under names of their own and stay.
+"""
+
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+ROOT = sys.argv[1]
+
+# PERF_SAMPLE_* bits
+(IP, TID, TIME, ADDR, READ, CALLCHAIN, ID, CPU, PERIOD, STREAM_ID, RAW, BRANCH_STACK, REGS_USER,
+ STACK_USER, WEIGHT, DATA_SRC, IDENTIFIER, TRANSACTION, REGS_INTR, PHYS_ADDR, AUX, CGROUP,
+ DATA_PAGE_SIZE, CODE_PAGE_SIZE, WEIGHT_STRUCT) = (1 << bit for bit in range(25))
+
+
+def write(target, name, data):
+    directory = os.path.join(ROOT, target)
+    os.makedirs(directory, exist_ok=True)
+    with open(os.path.join(directory, name), "wb") as file:
+        file.write(data if isinstance(data, bytes) else data.encode())
+
+
+def layout(sample_type, read_format=0, branch=0, user=0, intr=0, flags=1):
+    return struct.pack("<6Q", sample_type, read_format, branch, user, intr, flags)
+
+
+def record(kind, body, misc=0, swap=False):
+    body += b"\0" * (-len(body) % 8)
+    return struct.pack(">IHH" if swap else "<IHH", kind, misc, 8 + len(body)) + body
+
+
+def name(text):
+    data = text.encode() + b"\0"
+    return data + b"\0" * (-len(data) % 8)
+
+
+def decode_seeds():
+    common = IDENTIFIER | TID | TIME | CPU
+    ident = struct.pack("<IIQIIQ", 42, 43, 1000, 1, 0, 7)  # TID TIME CPU IDENTIFIER
+    side = [
+        record(10, struct.pack("<IIQQQIIQQII", 42, 42, 0x400000, 0x1000, 0, 8, 1, 99, 0, 5, 2)
+               + name("/usr/bin/a-program") + ident, 2),
+        record(10, struct.pack("<IIQQQB3x20sII", 42, 42, 0x400000, 0x1000, 0, 20, bytes(range(20)), 5, 2)
+               + name("/usr/lib/x.so") + ident, 2 | 1 << 14),
+        record(1, struct.pack("<IIQQQ", 42, 42, 0x400000, 0x1000, 0) + name("//anon") + ident, 2),
+        record(3, struct.pack("<II", 42, 42) + name("comm") + ident, 1 << 13),
+        record(7, struct.pack("<IIIIQ", 44, 42, 44, 42, 999) + ident),
+        record(4, struct.pack("<IIIIQ", 44, 42, 44, 42, 1001) + ident),
+        record(2, struct.pack("<QQ", 7, 12) + ident),
+        record(13, struct.pack("<Q", 3) + ident),
+        record(5, struct.pack("<QQQ", 1000, 7, 7) + ident),
+        record(6, struct.pack("<QQQ", 1000, 7, 7) + ident),
+        record(8, struct.pack("<IIQ", 42, 43, 5) + ident),
+        record(11, struct.pack("<QQQ", 0, 64, 1) + ident),
+        record(12, struct.pack("<II", 42, 43) + ident),
+        record(14, ident, 1 << 13),
+        record(15, struct.pack("<II", 42, 43) + ident, 1 << 14),
+        record(16, struct.pack("<IIQ", 42, 43, 2) + struct.pack("<4Q", 1, 2, 3, 4) + ident),
+        record(17, struct.pack("<QIHH", 0xffffffffc0000000, 64, 1, 0) + name("bpf_prog_x") + ident),
+        record(18, struct.pack("<HHI8s", 1, 0, 3, b"12345678") + ident),
+        record(19, struct.pack("<Q", 9) + name("/user.slice") + ident),
+        record(20, struct.pack("<QHH", 0xffffffff81000000, 2, 2) + b"\x0f\x1f\x66\x90" + ident),
+        record(21, struct.pack("<Q", 3) + ident),
+        record(22, struct.pack("<QQ", 5, 2) + struct.pack("<2Q", 0x401000, 0x401100) + ident),
+        record(99, b"unknown type" + ident),
+    ]
+    write("decode", "side-band", layout(common) + b"".join(side))
+    stack = (struct.pack("<Q", 4) + struct.pack("<4Q", 2**64 - 128, 0xffffffff81000010,
+                                               2**64 - 512, 0x401234))
+    head = struct.pack("<QQIIQ", 7, 0x401234, 42, 43, 1000)  # IDENTIFIER IP TID TIME
+    plain = head + struct.pack("<IIQ", 1, 0, 1001001) + stack
+    write("decode", "callchain", layout(common | IP | PERIOD | CALLCHAIN) + record(9, plain, 2) * 3)
+    group = struct.pack("<QQQ", 2, 10, 9) + struct.pack("<6Q", 1, 7, 0, 2, 8, 0)
+    rich = (head + struct.pack("<QQIIQ", 0xdead, 7, 1, 0, 5) + group + stack
+            + struct.pack("<I", 12) + b"twelve bytes"                      # RAW
+            + struct.pack("<QQ", 2, 3) + struct.pack("<6Q", 1, 2, 3, 4, 5, 6)  # BRANCH_STACK
+            + struct.pack("<QQQQ", 2, 1, 2, 3)                             # REGS_USER
+            + struct.pack("<Q", 16) + b"s" * 16 + struct.pack("<Q", 8)     # STACK_USER
+            + struct.pack("<QQQ", 11, 12, 13)                              # WEIGHT DATA_SRC TRANSACTION
+            + struct.pack("<QQ", 2, 4)                                     # REGS_INTR
+            + struct.pack("<QQQQ", 0x1000, 9, 4096, 4096))                 # PHYS CGROUP DATA CODE
+    everything = (common | IP | ADDR | ID | STREAM_ID | PERIOD | READ | CALLCHAIN | RAW
+                  | BRANCH_STACK | REGS_USER | STACK_USER | WEIGHT | DATA_SRC | TRANSACTION | REGS_INTR | PHYS_ADDR
+                  | CGROUP | DATA_PAGE_SIZE | CODE_PAGE_SIZE)
+    write("decode", "all-fields", layout(everything, 0x1f, 1 << 17, 0b111, 0b1) + record(9, rich, 2))
+    write("decode", "size-zero", layout(common) + struct.pack("<IHH", 9, 0, 0) + ident)
+    write("decode", "size-beyond", layout(common) + struct.pack("<IHH", 9, 0, 0xfff8) + ident)
+    write("decode", "huge-callchain",
+          layout(common | IP | CALLCHAIN) + record(9, head + struct.pack("<IIQ", 1, 0, 2**61), 2))
+    swapped = struct.pack(">QQIIQIIQQ", 7, 0x401234, 42, 43, 1000, 1, 0, 1, 0x401234)
+    write("decode", "swapped", layout(common | IP | CALLCHAIN, flags=3) + record(9, swapped, 2, True))
+
+
+MAPS = r"""00400000-00401000 r--p 00000000 fe:01 1234                               /usr/bin/a program
+00401000-00403000 r-xp 00001000 fe:01 1234                               /usr/bin/a program
+7f0000000000-7f0000001000 rwxp 00000000 00:00 0
+7f1000000000-7f1000010000 r-xp 00002000 fe:01 99                   /tmp/new\012line.so (deleted)
+7ffff7fc5000-7ffff7fc7000 r-xp 00000000 00:00 0                          [vdso]
+ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]
+"""
+STATUS = "Name:\ta\\nb\nUmask:\t0022\nTgid:\t42\nPid:\t42\nNSpid:\t42\t7\t1\nUid:\t1000\t0\t0\t0\n" \
+         "Threads:\t3\n"
+KALLSYMS = """ffffffff81000000 T _stext
+ffffffff81000000 T _text
+ffffffff81000100 t __pfx_do_work
+ffffffff81000110 t do_work
+ffffffff81000110 W alias_of_work
+ffffffff81000200 D some_data
+ffffffff81e00000 T _etext
+ffffffffc0000000 t nf_hook\t[nf_tables]
+ffffffffc0001000 t bpf_prog_6deef7357e7b4530_name\t[bpf]
+"""
+
+
+def text_seeds():
+    write("procfs", "maps", MAPS)
+    write("procfs", "status", STATUS)
+    write("procfs", "bad-lines", "x-y r-xp\n\n4-3 r-xp 0 0:0 0\n-\n" + "f" * 40 + "-0 r-xp 0 0:0 0 /x")
+    write("kallsyms", "usual", KALLSYMS)
+    write("kallsyms", "hidden", KALLSYMS.replace("ffffffff8", "000000000").replace("1000", "0000"))
+    write("kallsyms", "bad-lines", "zz T x\nffff\nffffffff81000000 T \nffffffff81000000 T x\t[\n")
+    write("text", "escape", b"\x1b[2J\x1b]0;title\x07name\x9b31m\x7f")
+    write("text", "wide", "函数名 e\u0301 \u202e rtl \u200b zero \U0001f525")
+    write("text", "broken-utf8", b"\xff\xfe\xc3\xe2\x82\xf0\x9f\x94 \xed\xa0\x80 \xc0\xaf \xf4\x90\x80\x80")
+    for index, text in enumerate(("0-3,8", "18446744073709551615", "0.5", "1e3", "deadbeefcafef00d")):
+        write("text", f"number-{index}", text)
+    for index, text in enumerate(("cycles:P", "cycles:uppp", "cpu-clock:k", "L1-dcache-load-misses",
+                                  "LLC-loads:u", "context-switches", "cylces", "cycles:uukkx", ":", "")):
+        write("event", f"name-{index}", text)
+
+
+SOURCE = """
+int shared_name(int x) { return x + 1; }
+static int hidden(int x) { return x * 3; }
+int work(int x) __attribute__((weak));
+int work(int x) { return hidden(x) + shared_name(x); }
+int entry_point(int x) __attribute__((alias("work")));
+"""
+
+
+def elf_seeds():
+    with tempfile.TemporaryDirectory() as scratch:
+        source, out = os.path.join(scratch, "a.c"), os.path.join(scratch, "a.so")
+        with open(source, "w", encoding="ascii") as file:
+            file.write(SOURCE)
+        small = ["-O1", "-nostdlib", "-Wl,-z,noseparate-code", "-fno-asynchronous-unwind-tables"]
+        kinds = {
+            "shared": ["-shared", "-fPIC", "-Wl,--build-id=sha1"],
+            "stripped": ["-shared", "-fPIC", "-s", "-Wl,--hash-style=gnu"],
+            "static": ["-static", "-Wl,-e,work"],
+            "debug": ["-shared", "-fPIC", "-g", "-Wl,--compress-debug-sections=zlib"],
+            "lazy-plt": ["-shared", "-fPIC", "-Wl,-z,lazy"],
+        }
+        for kind, flags in kinds.items():
+            subprocess.run(["cc"] + small + flags + ["-o", out, source], check=True)
+            with open(out, "rb") as file:
+                write("elf", kind, file.read())
+        subprocess.run(["cc", "-c", "-o", out, source], check=True)
+        with open(out, "rb") as file:
+            write("elf", "object", file.read())
+    write("elf", "magic-only", b"\x7fELF\2\1\1" + b"\0" * 57)
+
+
+def table_seeds():
+    names = b"\0outer\0inner\0last\0"
+    symbols = struct.pack("<QIIIBB2x", 0x1000, 0x100, 1, 2**32 - 1, 0, 1)
+    symbols += struct.pack("<QIIIBB2x", 0x1020, 0x10, 7, 0, 0, 0)
+    symbols += struct.pack("<QIIIBB2x", 0x1200, 0x40, 13, 2**32 - 1, 3, 1)
+    segment = struct.pack("<4Q", 0, 0x2000, 0x1000, 0x2000)
+
+    def table(magic=0x31656c6261747470, version=1, nr=3, extra=b""):
+        header = 88
+        at = header, header + len(segment), header + len(segment) + len(symbols)
+        size = at[2] + len(names)
+        return struct.pack("<QIIQIIQQQQ20sB3x", magic, version, 4, size, 1, nr, *at, len(names),
+                           bytes(range(20)), 20) + segment + symbols + names + extra
+
+    write("table", "good", table())
+    write("table", "too-many-symbols", table(nr=2**32 - 1))
+    write("table", "other-version", table(version=2))
+    write("table", "trailing-bytes", table(extra=b"more"))
+
+
+decode_seeds()
+text_seeds()
+elf_seeds()
+table_seeds()
