@@ -28,14 +28,14 @@ static void become(char **argv, int output_fd, int go_fd, int error_fd)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	null_fd = open("/dev/null", O_RDWR);
-	if (null_fd < 0 || dup2(null_fd, 0) < 0 || dup2(output_fd < 0 ? null_fd : output_fd, 1) < 0 ||
-	    dup2(1, 2) < 0)
+	if (null_fd < 0 || dup2(null_fd, 0) < 0 ||
+	    dup2(output_fd < 0 ? null_fd : output_fd, 1) < 0 || dup2(1, 2) < 0)
 		goto failed;
 	do
 		got = read(go_fd, &byte, 1);
 	while (got < 0 && errno == EINTR);
 	if (got != 1)
-		_exit(127);	/* ptop gave up before it let us go */
+		_exit(127); /* ptop gave up before it let us go */
 	execvp(argv[0], argv);
 failed:
 	err = errno;
@@ -54,7 +54,8 @@ int command_fork(struct command *c, char **argv, const char *output, struct reas
 	if (output) {
 		output_fd = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 		if (output_fd < 0)
-			return reason_set(why, -errno, "cannot write %s: %s", output, strerror(errno));
+			return reason_set(why, -errno, "cannot write %s: %s", output,
+					  strerror(errno));
 	}
 	if (pipe2(go, O_CLOEXEC) || pipe2(error, O_CLOEXEC))
 		goto failed;
@@ -91,7 +92,8 @@ int command_go(struct command *c, char **argv, struct reason *why)
 		err = errno;
 	close_fd(&c->go_fd);
 	do
-		got = read(c->error_fd, &err, sizeof(err));	/* ends at the exec, which closes the pipe */
+		got = read(c->error_fd, &err,
+			   sizeof(err)); /* ends at the exec, which closes the pipe */
 	while (got < 0 && errno == EINTR);
 	close_fd(&c->error_fd);
 	if (!err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The command that ptop starts to profile: forked, held before its exec until the events are open, then let go.
+ * The command that ptop starts to profile: forked, held before its exec until the events are open,
+ * then let go.
  */
 #ifndef PTOP_COMMAND_H
 #define PTOP_COMMAND_H
@@ -12,17 +13,17 @@
 #include "base/reason.h"
 
 struct command {
-	pid_t pid;		/* 0: none */
-	int go_fd;		/* written to let it go; -1 */
-	int error_fd;		/* tells the errno of a failed exec; -1 */
+	pid_t pid;    /* 0: none */
+	int go_fd;    /* written to let it go; -1 */
+	int error_fd; /* tells the errno of a failed exec; -1 */
 	bool ended;
-	int wait_status;	/* as waitpid(2), once ended */
-	char name[64];		/* the last part of argv[0] */
+	int wait_status; /* as waitpid(2), once ended */
+	char name[64];   /* the last part of argv[0] */
 };
 
 /*
- * Forks; the child waits.  Its standard input is /dev/null, its output goes to @output, or nowhere when NULL.
- * 0, or -errno with a sentence (then nothing runs).
+ * Forks; the child waits.  Its standard input is /dev/null, its output goes to @output, or nowhere
+ * when NULL. 0, or -errno with a sentence (then nothing runs).
  */
 int command_fork(struct command *c, char **argv, const char *output, struct reason *why);
 

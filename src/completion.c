@@ -66,7 +66,8 @@ static void bash_write(FILE *out)
 	fputs("\" -- \"$cur\"))\n}\ncomplete -F _ptop ptop\n", out);
 }
 
-/* Help texts hold no quotes but the apostrophe of "ptop's"; colons and brackets mean something to zsh. */
+/* Help texts hold no quotes but the apostrophe of "ptop's"; colons and brackets mean something to
+ * zsh. */
 static void zsh_text(FILE *out, const char *text)
 {
 	for (; *text; text++) {

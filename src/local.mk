@@ -1,3 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # The wiring: everything in src/ itself but main.c.
+libptop_a_SOURCES += \
+	src/ask.c src/ask.h \
+	src/batch.c src/batch.h \
+	src/clock.h \
+	src/command.c src/command.h \
+	src/completion.c \
+	src/control.c src/control.h \
+	src/live.c src/live.h \
+	src/loop.c src/loop.h \
+	src/names.c src/names.h \
+	src/options.c src/options.def src/options.h \
+	src/park.c src/park.h \
+	src/pipeline.c src/pipeline.h \
+	src/report_fill.c src/report_fill.h \
+	src/session.c src/session.h \
+	src/settle.c src/settle.h

@@ -14,7 +14,7 @@
 #define MAX_GROUPS 65536
 
 struct group {
-	uint32_t text;		/* in .texts */
+	uint32_t text; /* in .texts */
 };
 
 struct names {
@@ -22,20 +22,21 @@ struct names {
 	const struct space *space;
 	const struct stacks *stacks;
 
-	VEC(uint32_t) function_of;	/* by node */
-	VEC(uint8_t) unnamed;		/* by function */
-	VEC(uint32_t) pending;		/* nodes whose image is not final */
+	VEC(uint32_t) function_of; /* by node */
+	VEC(uint8_t) unnamed;      /* by function */
+	VEC(uint32_t) pending;     /* nodes whose image is not final */
 	uint32_t symbols_generation;
 	struct naming naming;
 
-	enum ui_grouping grouping;	/* what the groups are of */
-	struct map group_ids;		/* pid, tid or text -> group */
+	enum ui_grouping grouping; /* what the groups are of */
+	struct map group_ids;      /* pid, tid or text -> group */
 	VEC(struct group) groups;
-	VEC(uint32_t) group_of;		/* by task */
+	VEC(uint32_t) group_of; /* by task */
 	struct strpool *texts;
 };
 
-struct names *names_new(struct symbols *symbols, const struct space *space, const struct stacks *stacks)
+struct names *names_new(struct symbols *symbols, const struct space *space,
+			const struct stacks *stacks)
 {
 	struct names *n = calloc(1, sizeof(*n));
 
@@ -115,13 +116,15 @@ static int name_new_nodes(struct names *n)
 			return -ENOMEM;
 		n->function_of.at[i] = f;
 		n->function_of.nr = i + 1;
-		if (!symbols_final(n->symbols, nodes[i].image) && vec_push(&n->pending, (uint32_t)i))
+		if (!symbols_final(n->symbols, nodes[i].image) &&
+		    vec_push(&n->pending, (uint32_t)i))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-/* What functions are known to have no name.  A function keeps its name for good, so only new ones are asked. */
+/* What functions are known to have no name.  A function keeps its name for good, so only new ones
+ * are asked. */
 static int note_unnamed(struct names *n)
 {
 	size_t nr = symbols_nr_functions(n->symbols);
@@ -249,8 +252,11 @@ void names_function(void *names, uint32_t function, struct ui_function *ret)
 		return;
 	}
 	*ret = (struct ui_function){
-		.name = info.name, .module = info.module, .named = info.named,
-		.kernel = info.kernel, .pseudo = info.pseudo,
+		.name = info.name,
+		.module = info.module,
+		.named = info.named,
+		.kernel = info.kernel,
+		.pseudo = info.pseudo,
 	};
 }
 
@@ -258,7 +264,7 @@ void names_group(void *names, enum ui_grouping grouping, uint32_t group, char *o
 {
 	const struct names *n = names;
 
-	(void)grouping;		/* ids are of the grouping asked for last */
+	(void)grouping; /* ids are of the grouping asked for last */
 	if (group < n->groups.nr)
 		snprintf(out, size, "%s", strpool_get(n->texts, n->groups.at[group].text));
 	else

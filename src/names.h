@@ -2,8 +2,9 @@
 /*
  * What queries and views call things: the function of each trie node, and the groups of tasks.
  *
- * Names arrive later than samples: names_update() extends the list for new nodes and asks again for those whose
- * image was still loading, so each refresh costs only what is new.  Borrows symbols, space and stacks.
+ * Names arrive later than samples: names_update() extends the list for new nodes and asks again for
+ * those whose image was still loading, so each refresh costs only what is new.  Borrows symbols,
+ * space and stacks.
  */
 #ifndef PTOP_NAMES_H
 #define PTOP_NAMES_H
@@ -20,7 +21,8 @@
 
 struct names;
 
-struct names *names_new(struct symbols *symbols, const struct space *space, const struct stacks *stacks);
+struct names *names_new(struct symbols *symbols, const struct space *space,
+			const struct stacks *stacks);
 void names_free(struct names *n);
 
 /* The functions of all nodes as known now; borrowed until the next call.  NULL without memory. */
@@ -37,8 +39,8 @@ enum entry_answer { ENTRY_NO, ENTRY_YES, ENTRY_UNSURE };
 enum entry_answer names_entry(struct names *n, uint32_t image, uint64_t offset);
 
 /*
- * The group of each task; ids keep their meaning from call to call.  Sets q's group_of, nr_tasks and nr_groups,
- * borrowed until the next call; without grouping sets them to none.  0 or -ENOMEM.
+ * The group of each task; ids keep their meaning from call to call.  Sets q's group_of, nr_tasks
+ * and nr_groups, borrowed until the next call; without grouping sets them to none.  0 or -ENOMEM.
  */
 int names_group_tasks(struct names *n, enum ui_grouping grouping, struct query *q);
 

@@ -81,12 +81,14 @@ static int parse_user(struct options *o, const char *value, struct reason *why)
 	return 0;
 }
 
-static int parse_target_ids(struct options *o, enum option_id id, const char *value, struct reason *why)
+static int parse_target_ids(struct options *o, enum option_id id, const char *value,
+			    struct reason *why)
 {
 	enum target_kind kind = id == OPTION_PID ? TARGET_PIDS : TARGET_TIDS;
 
 	if (o->target.kind != TARGET_SYSTEM && o->target.kind != kind)
-		return reason_set(why, -EINVAL, "-p, -t and -u exclude each other: give one kind of target");
+		return reason_set(why, -EINVAL,
+				  "-p, -t and -u exclude each other: give one kind of target");
 	if (parse_ids(value, &o->target.ids) != 0)
 		return bad_value(why, id, value, "give numbers, such as 4242 or 4242,4243");
 	o->target.kind = kind;
@@ -102,14 +104,14 @@ static int parse_rate(struct options *o, enum option_id id, const char *value, s
 	return 0;
 }
 
-static int parse_number(enum option_id id, const char *value, double least, double most, double *ret,
-			struct reason *why)
+static int parse_number(enum option_id id, const char *value, double least, double most,
+			double *ret, struct reason *why)
 {
 	double x;
 
 	if (parse_seconds(value, &x) != 0 || x < least || x > most)
-		return reason_set(why, -EINVAL, "--%s %s: give a number from %g to %g", rows[id].name, value,
-				  least, most);
+		return reason_set(why, -EINVAL, "--%s %s: give a number from %g to %g",
+				  rows[id].name, value, least, most);
 	*ret = x;
 	return 0;
 }
@@ -124,7 +126,8 @@ static int parse_window(struct options *o, const char *value, struct reason *why
 	return parse_number(OPTION_WINDOW, value, 0.1, 1e6, &o->window_s, why);
 }
 
-static int parse_display(struct options *o, enum option_id id, const char *value, struct reason *why)
+static int parse_display(struct options *o, enum option_id id, const char *value,
+			 struct reason *why)
 {
 	double number = 0;
 	uint64_t n;
@@ -213,8 +216,9 @@ static int apply(struct options *o, enum option_id id, const char *value, struct
 		return parse_target_ids(o, id, value, why);
 	case OPTION_USER:
 		if (o->target.kind != TARGET_SYSTEM)
-			return reason_set(why, -EINVAL,
-					  "-p, -t and -u exclude each other: give one kind of target");
+			return reason_set(
+				why, -EINVAL,
+				"-p, -t and -u exclude each other: give one kind of target");
 		return parse_user(o, value, why);
 	case OPTION_CPU:
 		if (parse_cpulist(value, &o->target.cpus) != 0 || o->target.cpus.nr == 0)
@@ -257,7 +261,8 @@ static int unknown_option(const char *arg, struct reason *why)
 		nearest_offer(&near, rows[i].name);
 	nearest_end(&near, names, sizeof(names));
 	if (names[0])
-		return reason_set(why, -EINVAL, "unknown option --%s: did you mean %s? See ptop --help", bare,
+		return reason_set(why, -EINVAL,
+				  "unknown option --%s: did you mean %s? See ptop --help", bare,
 				  names);
 	return reason_set(why, -EINVAL, "unknown option --%s: see ptop --help", bare);
 }
@@ -276,8 +281,8 @@ static void getopt_tables(char letters[2 * NR_OPTIONS + 3], struct option longs[
 {
 	size_t n = 0;
 
-	letters[n++] = '+';	/* stop at CMD */
-	letters[n++] = ':';	/* tell a missing value from an unknown option */
+	letters[n++] = '+'; /* stop at CMD */
+	letters[n++] = ':'; /* tell a missing value from an unknown option */
 	for (size_t i = 0; i < NR_OPTIONS; i++) {
 		longs[i] = (struct option){
 			.name = rows[i].name,
@@ -308,12 +313,14 @@ static int option_of(int letter)
 static int check_together(struct options *o, struct reason *why)
 {
 	if (o->sampling.exclude_kernel && o->sampling.exclude_user)
-		return reason_set(why, -EINVAL, "-K and -U together leave nothing to sample: give one");
+		return reason_set(why, -EINVAL,
+				  "-K and -U together leave nothing to sample: give one");
 	if (o->command && o->target.kind != TARGET_SYSTEM)
 		return reason_set(why, -EINVAL,
 				  "a command and -p, -t or -u exclude each other: give one target");
 	if (o->command_output && !o->command)
-		return reason_set(why, -EINVAL, "--command-output needs a command: ptop [options] -- CMD ARGS");
+		return reason_set(why, -EINVAL,
+				  "--command-output needs a command: ptop [options] -- CMD ARGS");
 	return 0;
 }
 
@@ -325,7 +332,11 @@ int options_parse(struct options *o, int argc, char **argv, struct reason *why)
 
 	*o = (struct options){
 		.sampling = { .by_frequency = true, .rate = 999, .call_graph = CALL_GRAPH_FP },
-		.delay_s = 1, .window_s = 10, .view = QUERY_TREE, .rows = 40, .min_percent = 0.5,
+		.delay_s = 1,
+		.window_s = 10,
+		.view = QUERY_TREE,
+		.rows = 40,
+		.min_percent = 0.5,
 	};
 	getopt_tables(letters, longs);
 	optind = 0;
@@ -341,7 +352,8 @@ int options_parse(struct options *o, int argc, char **argv, struct reason *why)
 		if (letter == '?') {
 			char one[] = { '-', (char)optopt, 0 };
 
-			return unknown_option(optopt && optopt < LONG_BASE ? one : argv[before], why);
+			return unknown_option(optopt && optopt < LONG_BASE ? one : argv[before],
+					      why);
 		}
 		err = apply(o, (enum option_id)option_of(letter), optarg, why);
 		if (err)
@@ -377,7 +389,8 @@ void options_help(FILE *out)
 		group = r->group;
 		if (r->letter)
 			snprintf(letter, sizeof(letter), "-%c,", r->letter);
-		snprintf(left, sizeof(left), "  %s --%s %s", letter, r->name, r->argument ? r->argument : "");
+		snprintf(left, sizeof(left), "  %s --%s %s", letter, r->name,
+			 r->argument ? r->argument : "");
 		if (strlen(left) > 31)
 			fprintf(out, "%s\n%-32s%s\n", left, "", r->help);
 		else

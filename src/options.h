@@ -22,23 +22,23 @@ enum grouping { GROUP_NONE, GROUP_COMMAND, GROUP_PROCESS, GROUP_THREAD };
 struct options {
 	enum run_mode mode;
 	struct target target;
-	char **command;			/* CMD ARGS, NULL-terminated, borrowed from argv; NULL without */
-	const char *command_output;	/* NULL: discarded */
+	char **command; /* CMD ARGS, NULL-terminated, borrowed from argv; NULL without */
+	const char *command_output; /* NULL: discarded */
 	struct sampling sampling;
-	bool event_given;		/* else the ladder of default events */
+	bool event_given; /* else the ladder of default events */
 	bool rate_given;
 	double delay_s;
-	double window_s;		/* INFINITY: all */
+	double window_s; /* INFINITY: all */
 	bool window_given;
 	enum orientation view;
 	enum grouping group;
 	bool show_own, show_idle, ascii, batch;
-	size_t history_bytes;		/* 0: by the number of CPUs */
-	uint64_t count;			/* refreshes; 0: no end */
+	size_t history_bytes; /* 0: by the number of CPUs */
+	uint64_t count;       /* refreshes; 0: no end */
 	enum batch_format format;
-	size_t rows;			/* SIZE_MAX: all */
+	size_t rows; /* SIZE_MAX: all */
 	double min_percent;
-	const char *shell;		/* RUN_COMPLETION */
+	const char *shell; /* RUN_COMPLETION */
 };
 
 /* 0, or -EINVAL with a sentence.  Borrows from argv. */
@@ -54,7 +54,8 @@ struct option_row {
 };
 const struct option_row *option_row(size_t i);
 
-/* Writes a completion script for "bash", "zsh" or "fish" from the tables; -EINVAL for another shell. */
+/* Writes a completion script for "bash", "zsh" or "fish" from the tables; -EINVAL for another
+ * shell. */
 int completion_write(FILE *out, const char *shell, struct reason *why);
 
 #endif

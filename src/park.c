@@ -59,7 +59,8 @@ void park_pack(struct park *p)
 
 		if (!at.nr)
 			continue;
-		memmove(p->frames.at + frames, p->frames.at + at.first, at.nr * sizeof(struct frame));
+		memmove(p->frames.at + frames, p->frames.at + at.first,
+			at.nr * sizeof(struct frame));
 		at.first = (uint32_t)frames;
 		frames += at.nr + 1;
 		p->entries.at[entries++] = at;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Samples that wait for a name: how their stack ends is not known before an image has been read.  Bounded:
- * a full parking refuses, and the caller decides.  All zeroes is an empty one.
+ * Samples that wait for a name: how their stack ends is not known before an image has been read.
+ * Bounded: a full parking refuses, and the caller decides.  All zeroes is an empty one.
  */
 #ifndef PTOP_PARK_H
 #define PTOP_PARK_H
@@ -17,9 +17,9 @@
 #define PARK_MAX_FRAMES (128 * 1024)
 
 struct parked {
-	struct stored sample;	/* .stack is not set yet */
-	uint32_t first;		/* of its frames */
-	uint32_t nr;		/* frames; 0: taken */
+	struct stored sample; /* .stack is not set yet */
+	uint32_t first;       /* of its frames */
+	uint32_t nr;          /* frames; 0: taken */
 };
 
 struct park {

@@ -12,27 +12,27 @@
 #include "park.h"
 #include "record/decode.h"
 
-#define MAX_FRAMES 1024u		/* of one stack; the kernel's own limit is lower */
-#define RECORDS_A_LOOK 32		/* between two looks at the clock */
-#define RESCAN_NS NS_PER_S		/* a process is re-read at most this often */
+#define MAX_FRAMES 1024u   /* of one stack; the kernel's own limit is lower */
+#define RECORDS_A_LOOK 32  /* between two looks at the clock */
+#define RESCAN_NS NS_PER_S /* a process is re-read at most this often */
 #define RESCANS_A_TIDY 8
 #define MAX_RESCANS_KNOWN 4096
 #define TRIM_NS (5 * NS_PER_S)
-#define FOLD_AFTER_NS (30 * NS_PER_S)	/* dead tasks keep their own row as long */
+#define FOLD_AFTER_NS (30 * NS_PER_S) /* dead tasks keep their own row as long */
 #define NODES_BEFORE_PRUNE 65536u
 
 struct pipeline_private {
 	struct pipeline_config config;
 	VEC(struct record_kind) kinds;
-	struct frame frames[MAX_FRAMES + 1];	/* the sample in hand; one more for a pseudo frame */
+	struct frame frames[MAX_FRAMES + 1]; /* the sample in hand; one more for a pseudo frame */
 	struct park park;
-	uint32_t park_generation;	/* of the symbols, when the parking was last gone through */
+	uint32_t park_generation; /* of the symbols, when the parking was last gone through */
 
-	struct map rescans;		/* pid -> when it was last re-read */
-	VEC(pid_t) wanting;		/* processes to re-read */
+	struct map rescans; /* pid -> when it was last re-read */
+	VEC(pid_t) wanting; /* processes to re-read */
 
 	uint64_t trimmed_ns;
-	size_t nodes_kept;		/* left by the last pruning */
+	size_t nodes_kept; /* left by the last pruning */
 	VEC(uint8_t) used_nodes;
 	VEC(uint8_t) used_tasks;
 	VEC(uint8_t) used_images;
@@ -49,10 +49,15 @@ static void on_image(void *ctx, uint32_t image, pid_t pid, uint64_t start, uint6
 	if (!key || key->kind == IMAGE_ANON)
 		return;
 	sight = (struct image_sight){
-		.pid = pid, .start = start, .end = end,
+		.pid = pid,
+		.start = start,
+		.end = end,
 		.path = space_string(pl->space, key->path),
-		.maj = key->maj, .min = key->min, .ino = key->ino,
-		.build_id = key->build_id, .build_id_size = key->build_id_size,
+		.maj = key->maj,
+		.min = key->min,
+		.ino = key->ino,
+		.build_id = key->build_id,
+		.build_id_size = key->build_id_size,
 		.vdso = key->kind == IMAGE_VDSO,
 	};
 	images_see(pl->images, image, &sight);
@@ -122,8 +127,10 @@ static bool same_kind(const struct record_kind *a, const struct record_kind *b)
 	       a->layout.sample_type == b->layout.sample_type &&
 	       a->layout.read_format == b->layout.read_format &&
 	       a->layout.branch_sample_type == b->layout.branch_sample_type &&
-	       a->layout.regs_user == b->layout.regs_user && a->layout.regs_intr == b->layout.regs_intr &&
-	       a->layout.sample_id_all == b->layout.sample_id_all && a->layout.swap == b->layout.swap;
+	       a->layout.regs_user == b->layout.regs_user &&
+	       a->layout.regs_intr == b->layout.regs_intr &&
+	       a->layout.sample_id_all == b->layout.sample_id_all &&
+	       a->layout.swap == b->layout.swap;
 }
 
 int pipeline_kind(struct pipeline *pl, const struct record_kind *kind)
@@ -136,8 +143,8 @@ int pipeline_kind(struct pipeline *pl, const struct record_kind *kind)
 	return (int)pl->p->kinds.nr - 1;
 }
 
-void pipeline_push(struct pipeline *pl, uint32_t source, uint64_t time_ns, const void *bytes, uint32_t size,
-		   int kind)
+void pipeline_push(struct pipeline *pl, uint32_t source, uint64_t time_ns, const void *bytes,
+		   uint32_t size, int kind)
 {
 	if (order_push(pl->order, source, time_ns, bytes, size, (uint64_t)kind))
 		pl->counts.failed++;
@@ -163,9 +170,9 @@ static void want_rescan(struct pipeline *pl, pid_t pid, uint64_t now_ns)
 }
 
 /*
- * The frames of a callchain, innermost first, into p->frames; returns how many.  A return address points behind its
- * call, which may already be the next function: one less names the caller.  The first address
- * after a context marker is no return address.
+ * The frames of a callchain, innermost first, into p->frames; returns how many.  A return address
+ * points behind its call, which may already be the next function: one less names the caller.  The
+ * first address after a context marker is no return address.
  */
 static uint32_t walk_chain(struct pipeline *pl, const struct record *r)
 {
@@ -179,8 +186,9 @@ static uint32_t walk_chain(struct pipeline *pl, const struct record *r)
 		uint64_t addr = u64s_get(chain, i);
 
 		if (addr >= (uint64_t)PERF_CONTEXT_MAX) {
-			mode = addr == (uint64_t)PERF_CONTEXT_USER ? CPUMODE_USER :
-			       addr == (uint64_t)PERF_CONTEXT_KERNEL ? CPUMODE_KERNEL : CPUMODE_UNKNOWN;
+			mode = addr == (uint64_t)PERF_CONTEXT_USER     ? CPUMODE_USER
+			       : addr == (uint64_t)PERF_CONTEXT_KERNEL ? CPUMODE_KERNEL
+								       : CPUMODE_UNKNOWN;
 			exact = true;
 			continue;
 		}
@@ -212,8 +220,9 @@ static uint32_t only_ip(struct pipeline *pl, const struct record *r)
 
 static uint8_t flags_of(const struct pipeline *pl, const struct record *r)
 {
-	uint8_t flags = r->cpumode == CPUMODE_USER || r->cpumode == CPUMODE_GUEST_USER ? SAMPLE_USER
-										      : SAMPLE_KERNEL;
+	uint8_t flags = r->cpumode == CPUMODE_USER || r->cpumode == CPUMODE_GUEST_USER
+				? SAMPLE_USER
+				: SAMPLE_KERNEL;
 
 	if (r->sid.pid == 0 && r->sid.tid == 0)
 		flags |= SAMPLE_IDLE;
@@ -222,12 +231,15 @@ static uint8_t flags_of(const struct pipeline *pl, const struct record *r)
 	return flags;
 }
 
-/* Stores a sample whose frames are known, under ptop's own outermost frame where the stack is not whole. */
+/* Stores a sample whose frames are known, under ptop's own outermost frame where the stack is not
+ * whole. */
 static void store_sample(struct pipeline *pl, struct stored *s, struct frame *frames, uint32_t nr,
 			 enum stack_end end)
 {
 	static const enum pseudo_frame frame_of[NR_STACK_ENDS] = {
-		[STACK_CUT] = PSEUDO_CUT, [STACK_BROKEN] = PSEUDO_BROKEN, [STACK_DEEP] = PSEUDO_DEEP,
+		[STACK_CUT] = PSEUDO_CUT,
+		[STACK_BROKEN] = PSEUDO_BROKEN,
+		[STACK_DEEP] = PSEUDO_DEEP,
 	};
 
 	if (end != STACK_COMPLETE)
@@ -436,7 +448,8 @@ void pipeline_tidy(struct pipeline *pl, uint64_t now_ns)
 	for (size_t i = 0; i < nr; i++)
 		space_scan(pl->space, p->wanting.at[i], now_ns);
 	if (nr) {
-		memmove(p->wanting.at, p->wanting.at + nr, (p->wanting.nr - nr) * sizeof(p->wanting.at[0]));
+		memmove(p->wanting.at, p->wanting.at + nr,
+			(p->wanting.nr - nr) * sizeof(p->wanting.at[0]));
 		p->wanting.nr -= nr;
 	}
 	see_names(pl, now_ns);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From bytes of records to stored samples: order -> decode -> space, symbols -> stacks -> store.  Where the
- * records come from (rings, a recording, a test) is the caller's affair.
+ * From bytes of records to stored samples: order -> decode -> space, symbols -> stacks -> store.
+ * Where the records come from (rings, a recording, a test) is the caller's affair.
  *
- * A sample whose stack ends in an image that is still being read is parked, since only the name of its outermost
- * function tells a complete stack from a broken one; it is stored once the image is there, or once the
- * parking is full (then as broken: it is not known to be complete).
+ * A sample whose stack ends in an image that is still being read is parked, since only the name of
+ * its outermost function tells a complete stack from a broken one; it is stored once the image is
+ * there, or once the parking is full (then as broken: it is not known to be complete).
  */
 #ifndef PTOP_PIPELINE_H
 #define PTOP_PIPELINE_H
@@ -27,9 +27,9 @@
 struct pipeline_config {
 	uint32_t nr_sources;
 	size_t history_bytes;
-	pid_t own_pid;			/* whose samples are marked SAMPLE_OWN */
-	uint32_t max_stack;		/* frames at which the kernel cuts: such stacks are "deep" */
-	bool live;			/* /proc may be asked for what records did not tell */
+	pid_t own_pid;      /* whose samples are marked SAMPLE_OWN */
+	uint32_t max_stack; /* frames at which the kernel cuts: such stacks are "deep" */
+	bool live;          /* /proc may be asked for what records did not tell */
 	/* Called with each record once it has been applied, in time order; may be NULL. */
 	void (*on_record)(void *ctx, const struct record *r);
 	void *ctx;
@@ -39,21 +39,21 @@ struct pipeline_config {
 struct pipeline_counts {
 	uint64_t records;
 	uint64_t samples;
-	uint64_t lost;			/* samples, by PERF_RECORD_LOST and LOST_SAMPLES of sample rings */
-	uint64_t lost_side_band;	/* records, by PERF_RECORD_LOST of side-band rings */
-	uint64_t throttled;		/* PERF_RECORD_THROTTLE */
-	uint64_t bad;			/* records that could not be decoded */
-	uint64_t failed;		/* samples that no memory was left for */
+	uint64_t lost;           /* samples, by PERF_RECORD_LOST and LOST_SAMPLES of sample rings */
+	uint64_t lost_side_band; /* records, by PERF_RECORD_LOST of side-band rings */
+	uint64_t throttled;      /* PERF_RECORD_THROTTLE */
+	uint64_t bad;            /* records that could not be decoded */
+	uint64_t failed;         /* samples that no memory was left for */
 };
 
 /* What a record is of: its layout, and for samples the event's index in the session. */
 struct record_kind {
 	struct layout layout;
 	uint8_t event;
-	bool side_band;			/* comes through a side-band ring */
+	bool side_band; /* comes through a side-band ring */
 };
 
-struct pipeline {		/* read freely; changed by pipeline_ functions only */
+struct pipeline { /* read freely; changed by pipeline_ functions only */
 	struct order *order;
 	struct space *space;
 	struct images *images;
@@ -73,13 +73,15 @@ void pipeline_done(struct pipeline *pl);
 int pipeline_kind(struct pipeline *pl, const struct record_kind *kind);
 
 /* Hands a record in.  Copies.  A failure is counted. */
-void pipeline_push(struct pipeline *pl, uint32_t source, uint64_t time_ns, const void *bytes, uint32_t size,
-		   int kind);
+void pipeline_push(struct pipeline *pl, uint32_t source, uint64_t time_ns, const void *bytes,
+		   uint32_t size, int kind);
 
-/* Works on what order_bound() allows until @until_ns (clock_ns()); false when nothing is left to do now. */
+/* Works on what order_bound() allows until @until_ns (clock_ns()); false when nothing is left to do
+ * now. */
 bool pipeline_work(struct pipeline *pl, uint64_t until_ns);
 
-/* Between refreshes: re-reads maps that were found wanting, perf maps that grew, forgets what nothing needs. */
+/* Between refreshes: re-reads maps that were found wanting, perf maps that grew, forgets what
+ * nothing needs. */
 void pipeline_tidy(struct pipeline *pl, uint64_t now_ns);
 
 /* Samples parked and images still wanted: names shown now may get better. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Opening goes: the command is forked and held, events are opened, rings mapped, events pointed at the rings
- * and started, readers started, the past read from /proc, the command let go.  Since the side-band runs before /proc
- * is read, nothing is born unseen.
+ * Opening goes: the command is forked and held, events are opened, rings mapped, events pointed at
+ * the rings and started, readers started, the past read from /proc, the command let go.  Since the
+ * side-band runs before /proc is read, nothing is born unseen.
  */
 #include "session.h"
 
@@ -22,7 +22,8 @@
 #include "ring/reader.h"
 #include "ring/ring.h"
 
-/* Rings and lanes of all CPUs together stay within these; one CPU gets no more than the second figure. */
+/* Rings and lanes of all CPUs together stay within these; one CPU gets no more than the second
+ * figure. */
 #define RING_SAMPLES_ALL (16u << 20)
 #define RING_SAMPLES_MOST (512u << 10)
 #define RING_SIDE_BAND_ALL (8u << 20)
@@ -32,31 +33,35 @@
 
 /* A record is stamped before it is published: what is newer than this may still be under way. */
 #define SLACK_NS (1 * NS_PER_MS)
-/* Beyond this much waiting for its turn, samples stay in their lanes (which drop, and count). */
+/* While this much is ready to be worked on, records stay in their lanes (which drop samples, and
+ * count). */
 #define ORDER_MOST (24u << 20)
+/* And beyond this much, ready or not, samples are dropped (and counted). */
+#define ORDER_FULL (64u << 20)
 
 #define BACK_OFF_NS (250 * NS_PER_MS)
-#define BACK_OFF_SHARE 50	/* one sample in 50 lost */
+#define BACK_OFF_SHARE 50 /* one sample in 50 lost */
 #define RESCAN_TARGET_NS NS_PER_S
 
 struct ring_slot {
 	struct ring ring;
 	struct lane *lane;
-	uint64_t reached;	/* all up to here is in the order */
+	uint64_t reached; /* all up to here is in the order */
 };
 
 struct session_private {
 	struct readers *readers;
-	struct ring_slot *slots;	/* CPU by CPU: side-band, samples */
+	struct ring_slot *slots; /* CPU by CPU: side-band, samples */
 	size_t nr_slots;
-	struct map kinds;		/* event id -> kind of the pipeline */
-	VEC(struct event) events;	/* all that were sampled, by the index that samples carry */
-	uint8_t event;			/* the current one's index */
-	struct map serials;		/* of samplings -> index of the event */
-	uint64_t looked_ns;		/* when losses were last looked at */
+	struct map kinds;         /* event id -> kind of the pipeline */
+	VEC(struct event) events; /* all that were sampled, by the index that samples carry */
+	uint8_t event;            /* the current one's index */
+	struct map serials;       /* of samplings -> index of the event */
+	bool busy;                /* the last poll left work undone */
+	uint64_t looked_ns;       /* when losses were last looked at */
 	uint64_t looked_lost, looked_samples;
 	uint64_t rescanned_ns;
-	uint64_t side_band_lost;	/* as of the last look */
+	uint64_t side_band_lost; /* as of the last look */
 };
 
 static void note(void *ctx, const char *sentence)
@@ -75,7 +80,8 @@ static void on_record(void *ctx, const struct record *r)
 		sampler_saw_sample(s->sampler, r->sid.id, (pid_t)r->sid.tid);
 		break;
 	case RECORD_FORK:
-		sampler_saw_fork(s->sampler, (pid_t)r->task.pid, (pid_t)r->task.tid, r->task.time_ns);
+		sampler_saw_fork(s->sampler, (pid_t)r->task.pid, (pid_t)r->task.tid,
+				 r->task.time_ns);
 		break;
 	case RECORD_EXIT:
 		sampler_saw_exit(s->sampler, (pid_t)r->task.tid);
@@ -95,8 +101,10 @@ static uint32_t share(uint32_t all, uint32_t most, uint32_t least, size_t nr_cpu
 	return (uint32_t)size;
 }
 
-/* Maps all rings, the sample rings at @sample_bytes.  0, -EPERM when the mlock quota does not allow it, -errno. */
-static int map_rings(struct session *s, uint32_t sample_bytes, uint32_t side_band_bytes, struct reason *why)
+/* Maps all rings, the sample rings at @sample_bytes.  0, -EPERM when the mlock quota does not allow
+ * it, -errno. */
+static int map_rings(struct session *s, uint32_t sample_bytes, uint32_t side_band_bytes,
+		     struct reason *why)
 {
 	struct session_private *p = s->p;
 	int err;
@@ -127,7 +135,8 @@ static int open_rings(struct session *s, struct reason *why)
 	for (;;) {
 		err = sampler_set_watermark(s->sampler, samples / 2);
 		if (err)
-			return reason_set(why, err, "cannot open the rings' events: %s", strerror(-err));
+			return reason_set(why, err, "cannot open the rings' events: %s",
+					  strerror(-err));
 		err = map_rings(s, samples, side, why);
 		if (err != -EPERM || samples <= 2 * page)
 			break;
@@ -140,7 +149,8 @@ static int open_rings(struct session *s, struct reason *why)
 	if (samples < wanted)
 		notes_add(&s->notes, "rings", clock_ns(),
 			  "small rings of %u KB: the quota of locked memory is used up "
-			  "(sudo sysctl kernel.perf_event_mlock_kb=4096)", samples / 1024);
+			  "(sudo sysctl kernel.perf_event_mlock_kb=4096)",
+			  samples / 1024);
 	return 0;
 }
 
@@ -165,8 +175,10 @@ static int open_lanes(struct session *s, struct reason *why)
 		}
 		rings[i] = (struct reader_ring){
 			.fd = sampler_owner(s->sampler, i / NR_RING_USES, i % NR_RING_USES),
-			.ring = &p->slots[i].ring, .lane = p->slots[i].lane,
-			.cpu = sampler_cpu(s->sampler, i / NR_RING_USES), .side_band = side,
+			.ring = &p->slots[i].ring,
+			.lane = p->slots[i].lane,
+			.cpu = sampler_cpu(s->sampler, i / NR_RING_USES),
+			.side_band = side,
 		};
 	}
 	err = readers_start(&p->readers, rings, p->nr_slots, why);
@@ -184,14 +196,17 @@ static void describe_target(struct session *s, const struct target *t)
 	else if (t->kind == TARGET_USER)
 		snprintf(s->target, sizeof(s->target), "user %u", t->uid);
 	else if (t->kind == TARGET_SYSTEM && t->cpus.nr)
-		snprintf(s->target, sizeof(s->target), "%zu CPU%s", t->cpus.nr, t->cpus.nr == 1 ? "" : "s");
+		snprintf(s->target, sizeof(s->target), "%zu CPU%s", t->cpus.nr,
+			 t->cpus.nr == 1 ? "" : "s");
 	else if (t->kind == TARGET_SYSTEM)
 		snprintf(s->target, sizeof(s->target), "all CPUs");
 	else if (t->ids.nr > 1)
 		snprintf(s->target, sizeof(s->target), "%zu %s", t->ids.nr,
 			 t->kind == TARGET_PIDS ? "processes" : "threads");
 	else if (space_task_info(s->pipeline.space,
-				 space_task(s->pipeline.space, (pid_t)t->ids.at[0], (pid_t)t->ids.at[0]), &info)) {
+				 space_task(s->pipeline.space, (pid_t)t->ids.at[0],
+					    (pid_t)t->ids.at[0]),
+				 &info)) {
 		text_scrub(name, sizeof(name), info.comm, strlen(info.comm), false);
 		snprintf(s->target, sizeof(s->target), "%s[%u]", name, t->ids.at[0]);
 	}
@@ -219,7 +234,10 @@ static int open_pipeline(struct session *s, struct reason *why)
 	long max_stack = 127;
 	struct pipeline_config config = {
 		.nr_sources = (uint32_t)(nr_cpus * NR_RING_USES),
-		.own_pid = getpid(), .live = true, .on_record = on_record, .ctx = s,
+		.own_pid = getpid(),
+		.live = true,
+		.on_record = on_record,
+		.ctx = s,
 	};
 
 	if (!history) {
@@ -384,16 +402,17 @@ static void take_in(struct session *s, size_t i, uint64_t now_ns)
 	uint32_t type;
 	int kind;
 
-	if (!side_band && order_pending_bytes(s->pipeline.order) > ORDER_MOST)
-		return;
 	while (lane_peek(slot->lane, &rec)) {
 		kind = -1;
 		if (record_peek(common, rec.bytes, rec.size, &type, &id) == 0)
 			kind = kind_of(s, id.id, side_band);
 		if (kind < 0)
 			s->pipeline.counts.bad++;
+		else if (!side_band && order_pending_bytes(s->pipeline.order) > ORDER_FULL)
+			s->pipeline.counts.failed++;
 		else
-			pipeline_push(&s->pipeline, (uint32_t)i, id.time_ns, rec.bytes, rec.size, kind);
+			pipeline_push(&s->pipeline, (uint32_t)i, id.time_ns, rec.bytes, rec.size,
+				      kind);
 	}
 	lane_release(slot->lane);
 	readers_consumed(s->p->readers, i);
@@ -406,11 +425,14 @@ bool session_poll(struct session *s, uint64_t until_ns)
 {
 	uint64_t now;
 
-	readers_clear(s->p->readers);
-	now = clock_ns();
-	for (size_t i = 0; i < s->p->nr_slots; i++)
-		take_in(s, i, now);
-	return pipeline_work(&s->pipeline, until_ns);
+	if (!s->p->busy || order_pending_bytes(s->pipeline.order) < ORDER_MOST) {
+		readers_clear(s->p->readers);
+		now = clock_ns();
+		for (size_t i = 0; i < s->p->nr_slots; i++)
+			take_in(s, i, now);
+	}
+	s->p->busy = pipeline_work(&s->pipeline, until_ns);
+	return s->p->busy;
 }
 
 uint64_t session_reached(const struct session *s)
@@ -459,7 +481,8 @@ static void look_after_losses(struct session *s, uint64_t now_ns)
 {
 	struct session_private *p = s->p;
 	struct session_counts c = session_counts(s);
-	uint64_t lost = c.lost + c.dropped - p->looked_lost, samples = c.samples - p->looked_samples;
+	uint64_t lost = c.lost + c.dropped - p->looked_lost,
+		 samples = c.samples - p->looked_samples;
 
 	if (now_ns - p->looked_ns < BACK_OFF_NS)
 		return;
@@ -471,9 +494,10 @@ static void look_after_losses(struct session *s, uint64_t now_ns)
 	if (s->pipeline.counts.lost_side_band != p->side_band_lost) {
 		p->side_band_lost = s->pipeline.counts.lost_side_band;
 		space_scan_all(s->pipeline.space, now_ns);
-		notes_add(&s->notes, "side-band", now_ns,
-			  "the kernel lost %llu records of processes and mappings: /proc was read again",
-			  (unsigned long long)p->side_band_lost);
+		notes_add(
+			&s->notes, "side-band", now_ns,
+			"the kernel lost %llu records of processes and mappings: /proc was read again",
+			(unsigned long long)p->side_band_lost);
 	}
 }
 
@@ -506,9 +530,11 @@ int session_change(struct session *s, const struct sampling *wanted, struct reas
 		return err;
 	notes_drop(&s->notes, "back-off");
 	if (kernel_is_new && symbols_load_kernel(s->pipeline.symbols))
-		notes_add(&s->notes, "kernel", clock_ns(), "%s", symbols_kernel_why(s->pipeline.symbols));
+		notes_add(&s->notes, "kernel", clock_ns(), "%s",
+			  symbols_kernel_why(s->pipeline.symbols));
 	if (use_event(s, &sampling.event))
-		return reason_set(why, -ENOSPC, "no more than %d events in one session", QUERY_ANY_EVENT);
+		return reason_set(why, -ENOSPC, "no more than %d events in one session",
+				  QUERY_ANY_EVENT);
 	return 0;
 }
 

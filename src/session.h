@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A live session: the target, its open events, rings, lanes, readers and the pipeline behind them, as one thing
- * that a front end polls.  One thread.
+ * A live session: the target, its open events, rings, lanes, readers and the pipeline behind them,
+ * as one thing that a front end polls.  One thread.
  */
 #ifndef PTOP_SESSION_H
 #define PTOP_SESSION_H
@@ -20,20 +20,21 @@ struct session_counts {
 	uint64_t samples, lost, dropped, late, throttled;
 };
 
-struct session {		/* read freely; changed by session_ functions only */
+struct session { /* read freely; changed by session_ functions only */
 	const struct options *options;
 	struct pipeline pipeline;
 	struct sampler *sampler;
-	struct command command;		/* .pid 0: none */
+	struct command command; /* .pid 0: none */
 	struct notes notes;
-	uint64_t start_ns;		/* sampling began */
-	uint64_t start_unix_ns;		/* the same moment by the wall clock */
-	uint64_t ended_ns;		/* the target was seen to be gone; 0: it is there */
-	char target[96];		/* "all CPUs", "mysqld[4242]" */
+	uint64_t start_ns;      /* sampling began */
+	uint64_t start_unix_ns; /* the same moment by the wall clock */
+	uint64_t ended_ns;      /* the target was seen to be gone; 0: it is there */
+	char target[96];        /* "all CPUs", "mysqld[4242]" */
 	struct session_private *p;
 };
 
-/* Opens and starts everything.  0, or -errno with a sentence (then nothing is left open). Borrows @o. */
+/* Opens and starts everything.  0, or -errno with a sentence (then nothing is left open). Borrows
+ * @o. */
 int session_open(struct session *s, const struct options *o, struct reason *why);
 void session_close(struct session *s);
 

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "control.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+void control_done(struct control *c)
+{
+	free(c->events);
+	c->events = NULL;
+}
+
+static int probe(struct control *c)
+{
+	if (c->events)
+		return 0;
+	return probe_all(c->session->options->target.kind, &c->events, &c->nr_events);
+}
+
+int control_menu(struct control *c, struct ui *ui)
+{
+	VEC(struct ui_event) rows = { 0 };
+	int err = probe(c);
+
+	if (!err)
+		err = vec_reserve(&rows, c->nr_events);
+	for (size_t i = 0; !err && i < c->nr_events; i++) {
+		const struct probed *p = &c->events[i];
+
+		err = vec_push(&rows, ((struct ui_event){
+					      .name = p->row->name,
+					      .group = p->row->group,
+					      .help = p->row->help,
+					      .usable = p->result != PROBE_REFUSED,
+					      .why = p->why.text,
+				      }));
+	}
+	if (!err)
+		err = ui_set_events(ui, rows.at, rows.nr);
+	vec_done(&rows);
+	return err;
+}
+
+/* The event's name without its modifiers names its row. */
+static bool same_event(const char *row, const char *name)
+{
+	size_t len = strlen(row);
+
+	return strncmp(row, name, len) == 0 && (name[len] == 0 || name[len] == ':');
+}
+
+/* The next (@step 1) or previous (-1) event that can be opened, round the table. */
+static int step_event(struct control *c, int step, struct sampling *s, struct reason *why)
+{
+	size_t at = 0;
+
+	if (probe(c))
+		return reason_set(why, -ENOMEM, "out of memory");
+	while (at < c->nr_events && !same_event(c->events[at].row->name, s->event.name))
+		at++;
+	for (size_t i = 1; i <= c->nr_events; i++) {
+		size_t k = (at + c->nr_events + (step > 0 ? i : c->nr_events - i)) % c->nr_events;
+
+		if (c->events[k].result != PROBE_REFUSED)
+			return event_parse(c->events[k].row->name, &s->event, why);
+	}
+	return reason_set(why, -ENOENT, "no event can be sampled here: see ptop --doctor");
+}
+
+static int scale_rate(struct sampling *s, bool more, struct reason *why)
+{
+	bool multiply = s->by_frequency == more;
+
+	if (!multiply && s->rate < 2)
+		return reason_set(why, -ERANGE, "it cannot go further");
+	if (multiply && s->rate > UINT64_MAX / 4)
+		return reason_set(why, -ERANGE, "it cannot go further");
+	s->rate = multiply ? s->rate * 2 : s->rate / 2;
+	return 0;
+}
+
+/* What is left out, changed; at least one of kernel and user stays. */
+static int set_sides(struct sampling *s, const struct ui_control *wish, struct reason *why)
+{
+	if (wish->kind == UI_SAMPLE_KERNEL)
+		s->exclude_kernel = !wish->value;
+	else
+		s->exclude_user = !wish->value;
+	if (s->exclude_kernel && s->exclude_user)
+		return reason_set(why, -EINVAL,
+				  "kernel and user are both hidden: sampling goes on as before");
+	return 0;
+}
+
+static int wanted_sampling(struct control *c, const struct ui_control *wish, struct sampling *s,
+			   struct reason *why)
+{
+	switch (wish->kind) {
+	case UI_EVENT_NEXT:
+		return step_event(c, 1, s, why);
+	case UI_EVENT_PREVIOUS:
+		return step_event(c, -1, s, why);
+	case UI_EVENT_SET:
+		return event_parse(wish->name, &s->event, why);
+	case UI_RATE_HALVE:
+		return scale_rate(s, false, why);
+	case UI_RATE_DOUBLE:
+		return scale_rate(s, true, why);
+	case UI_RATE_FREQUENCY:
+	case UI_RATE_PERIOD:
+		s->by_frequency = wish->kind == UI_RATE_FREQUENCY;
+		s->rate = wish->value;
+		return 0;
+	case UI_SAMPLE_KERNEL:
+	case UI_SAMPLE_USER:
+		return set_sides(s, wish, why);
+	default:
+		return -ENOTSUP;
+	}
+}
+
+int control_apply(struct control *c, const struct ui_control *wish, struct reason *why)
+{
+	struct sampling s = *session_sampling(c->session);
+	int err = wanted_sampling(c, wish, &s, why);
+
+	if (err)
+		return err;
+	if (c->session->ended_ns) {
+		if (wish->kind == UI_SAMPLE_KERNEL || wish->kind == UI_SAMPLE_USER)
+			return 0;
+		return reason_set(why, -ESRCH, "the target has ended: nothing is sampled any more");
+	}
+	return session_change(c->session, &s, why);
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "live.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "control.h"
+#include "loop.h"
+#include "output/text.h"
+#include "report_fill.h"
+#include "screen/screen.h"
+#include "settle.h"
+
+/* The first refresh comes early, so that there is something to see at once. */
+#define FIRST_REFRESH_NS (60 * NS_PER_MS)
+
+struct live {
+	struct session *session;
+	struct screen *screen;
+	struct ui *ui;
+	struct canvas canvas;
+	struct asker asker;
+	struct control control;
+	struct own_cost cost;
+	struct loop loop;
+	bool redraw, stop;
+	bool refreshed;                       /* the first refresh was shown */
+	uint64_t counted_ns, counted_samples; /* for samples a second */
+	double samples_per_s;
+};
+
+static struct ui *make_ui(const struct session *s, bool ascii)
+{
+	const struct options *o = s->options;
+	struct ui_names names = {
+		.ctx = s->pipeline.names,
+		.function = names_function,
+		.group = names_group,
+	};
+	struct ui_options options = {
+		.ascii = ascii,
+		.orientation = o->view,
+		.grouping = (enum ui_grouping)o->group,
+		.window_ns = isinf(o->window_s) ? 0 : (uint64_t)(o->window_s * 1e9),
+		.hide = (uint8_t)((o->show_idle ? 0 : SAMPLE_IDLE) |
+				  (o->show_own ? 0 : SAMPLE_OWN)),
+		.refresh_s = o->delay_s,
+	};
+
+	return ui_new(&names, &options);
+}
+
+/* Asks what the view wants to know, about the time up to @now_ns. */
+static void query(struct live *v, uint64_t now_ns)
+{
+	struct ui_question q;
+	struct ui_measure m;
+	struct answer a;
+
+	ui_wanted(v->ui, now_ns, &q);
+	if (ask(&v->asker, &q, &a, &m) == 0)
+		ui_answer(v->ui, &a, &m);
+	else
+		ui_message(v->ui, "out of memory: this refresh is left out", now_ns);
+	v->redraw = true;
+}
+
+static void count_rate(struct live *v, uint64_t now_ns)
+{
+	uint64_t samples = session_counts(v->session).samples;
+
+	if (now_ns > v->counted_ns)
+		v->samples_per_s = (double)(samples - v->counted_samples) * 1e9 /
+				   (double)(now_ns - v->counted_ns);
+	v->counted_samples = samples;
+	v->counted_ns = now_ns;
+}
+
+static void tell_status(struct live *v, uint64_t now_ns)
+{
+	const struct session *s = v->session;
+	const struct sampling *sampling = session_sampling(s);
+	struct session_counts c = session_counts(s);
+	const char *notes[NOTES_MAX];
+	const struct note *note;
+	char how[64] = "";
+	size_t nr_notes = 0;
+	uint64_t oldest = store_oldest_ns(s->pipeline.store);
+	struct ui_status st = {
+		.event = sampling->event.name,
+		.by_frequency = sampling->by_frequency,
+		.rate = sampling->rate,
+		.target = s->target,
+		.kernel = !sampling->exclude_kernel && !sampling->event.exclude_kernel,
+		.user = !sampling->exclude_user && !sampling->event.exclude_user,
+		.samples_per_s = v->samples_per_s,
+		.lost = c.lost,
+		.dropped = c.dropped,
+		.late = c.late,
+		.throttled = c.throttled,
+		.own_cpu_percent = v->refreshed ? v->cost.percent : NAN,
+		.own_rss_bytes = session_own_rss_bytes(),
+		.history_bounded = store_dropped(s->pipeline.store) != 0,
+		.history_s = oldest && now_ns > oldest ? (double)(now_ns - oldest) / 1e9 : 0,
+		.ended = s->ended_ns != 0,
+		.ended_how = how,
+		.notes = notes,
+		.refresh_s = (double)v->loop.delay_ns / 1e9,
+	};
+
+	while (nr_notes < NOTES_MAX && (note = notes_get(&s->notes, nr_notes)))
+		notes[nr_notes++] = note->text;
+	st.nr_notes = nr_notes;
+	if (s->command.ended)
+		command_how(&s->command, how, sizeof(how));
+	ui_status(v->ui, &st);
+	v->redraw = true;
+}
+
+static void refresh(struct live *v)
+{
+	uint64_t now = v->loop.asked_ns;
+
+	session_tidy(v->session, now);
+	if (!v->refreshed)
+		settle_names(v->session, clock_ns() + SETTLE_NS);
+	own_cost_look(&v->cost, now);
+	count_rate(v, now);
+	query(v, now);
+	tell_status(v, now);
+	v->refreshed = true;
+}
+
+static void draw(struct live *v)
+{
+	int rows, columns;
+
+	screen_size(v->screen, &rows, &columns);
+	if (canvas_resize(&v->canvas, rows, columns))
+		return;
+	v->canvas.ascii = screen_ascii(v->screen);
+	ui_draw(v->ui, &v->canvas);
+	if (screen_paint(v->screen, &v->canvas))
+		v->stop = true;
+	v->redraw = false;
+}
+
+/* Writes what is shown as text to a new file in the working directory; the sentence tells where. */
+static void save(struct live *v, uint64_t now_ns)
+{
+	char path[64], sentence[160];
+	time_t wall = time(NULL);
+	struct ui_question q;
+	struct filled f;
+	struct tm tm;
+	FILE *out = NULL;
+	int fd, err;
+
+	localtime_r(&wall, &tm);
+	strftime(path, sizeof(path), "ptop-%Y%m%d-%H%M%S.txt", &tm);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0)
+		out = fdopen(fd, "w");
+	err = out ? 0 : -errno;
+	if (fd >= 0 && !out)
+		close(fd);
+	ui_wanted(v->ui, now_ns, &q);
+	if (!err)
+		err = fill_report(&f, &v->asker, &q, &v->cost, false);
+	if (!err) {
+		err = text_write(out, &f.report, v->session->options->ascii);
+		filled_done(&f);
+	}
+	if (out && fclose(out) && !err)
+		err = -errno;
+	if (err)
+		snprintf(sentence, sizeof(sentence), "cannot write %s: %s", path, strerror(-err));
+	else
+		snprintf(sentence, sizeof(sentence), "the functions are in %s", path);
+	ui_message(v->ui, sentence, now_ns);
+}
+
+static void carry_out(struct live *v, uint64_t now_ns)
+{
+	struct ui_control wish;
+	struct reason why;
+
+	while (ui_control(v->ui, &wish)) {
+		if (wish.kind == UI_REFRESH)
+			loop_set_delay(&v->loop, (uint64_t)(wish.seconds * 1e9));
+		else if (wish.kind == UI_SAVE)
+			save(v, now_ns);
+		else if (control_apply(&v->control, &wish, &why))
+			ui_message(v->ui, why.text, now_ns);
+	}
+	tell_status(v, now_ns);
+}
+
+static void suspend(struct live *v)
+{
+	sigset_t set, old;
+
+	screen_suspend(v->screen);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTSTP);
+	sigprocmask(SIG_UNBLOCK, &set, &old);
+	signal(SIGTSTP, SIG_DFL);
+	raise(SIGTSTP); /* returns once continued */
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	screen_resume(v->screen);
+	v->redraw = true;
+}
+
+static void take_keys(struct live *v)
+{
+	uint64_t now = clock_ns();
+	uint32_t key;
+	int flags = 0;
+
+	while (!v->stop && (key = screen_key(v->screen, now)) != UIKEY_NONE) {
+		if (key == UIKEY_HANGUP) {
+			v->stop = true;
+			return;
+		}
+		flags |= ui_key(v->ui, key, now);
+		if (flags & UI_NEED_EVENTS)
+			control_menu(&v->control, v->ui);
+		if (flags & UI_CONTROL)
+			carry_out(v, now);
+		if (flags & UI_SUSPEND)
+			suspend(v);
+		if (flags & UI_QUIT)
+			v->stop = true;
+		flags &= ~(UI_NEED_EVENTS | UI_CONTROL | UI_SUSPEND);
+	}
+	if (flags & UI_REPAINT)
+		screen_repaint(v->screen);
+	if (flags & UI_REQUERY)
+		query(v, now);
+	if (flags)
+		v->redraw = true;
+}
+
+static void run(struct live *v)
+{
+	int events;
+
+	draw(v);
+	while (!v->stop) {
+		events = loop_wait(&v->loop, screen_key_deadline(v->screen));
+		if (events & LOOP_STOP)
+			return;
+		if ((events & LOOP_RESIZED) && screen_resize(v->screen))
+			v->redraw = true;
+		if (events & LOOP_SUSPEND)
+			suspend(v);
+		if (events & (LOOP_INPUT | LOOP_DEADLINE))
+			take_keys(v);
+		if (events & LOOP_REFRESH)
+			refresh(v);
+		if (v->redraw && !v->stop)
+			draw(v);
+	}
+}
+
+static int start(struct live *v, int input_fd, struct reason *why)
+{
+	const struct session *s = v->session;
+	struct screen_options so = { .in_fd = input_fd,
+				     .out_fd = STDOUT_FILENO,
+				     .ascii = s->options->ascii };
+	int err = screen_open(&so, &v->screen, why);
+
+	if (err)
+		return err;
+	v->ui = make_ui(s, screen_ascii(v->screen));
+	if (!v->ui || asker_init(&v->asker, v->session))
+		return reason_set(why, -ENOMEM, "out of memory");
+	return loop_init(&v->loop, v->session, input_fd, s->start_ns + FIRST_REFRESH_NS,
+			 (uint64_t)(s->options->delay_s * 1e9), why);
+}
+
+int live_run(struct session *s, struct reason *why)
+{
+	struct live v = { .session = s,
+			  .control = { .session = s },
+			  .loop = { .epoll_fd = -1, .signal_fd = -1 } };
+	int tty_fd = -1, err;
+
+	if (!isatty(STDIN_FILENO)) {
+		tty_fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+		if (tty_fd < 0)
+			return reason_set(
+				why, -ENOTTY,
+				"there is no terminal to read keys from: try ptop --batch");
+	}
+	err = start(&v, tty_fd < 0 ? STDIN_FILENO : tty_fd, why);
+	if (!err) {
+		own_cost_look(&v.cost, s->start_ns);
+		v.counted_ns = s->start_ns;
+		tell_status(&v, s->start_ns);
+		run(&v);
+	}
+	loop_done(&v.loop);
+	control_done(&v.control);
+	asker_done(&v.asker);
+	canvas_done(&v.canvas);
+	ui_free(v.ui);
+	screen_close(v.screen);
+	if (tty_fd >= 0)
+		close(tty_fd);
+	return err;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A refresh comes in two steps.  When its time has come the readers are asked to hand over what is
+ * in the rings; once all of that is stored (or 100 ms later, on a machine in trouble) the caller is
+ * told to show it. The clock of refreshes is a grid: a late one does not shift those after it.
+ */
+#include "loop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+#define SLICE_NS (4 * NS_PER_MS)
+#define PATIENCE_NS (100 * NS_PER_MS)
+
+enum { FROM_SESSION, FROM_SIGNAL, FROM_INPUT };
+
+static const struct {
+	int signal;
+	int event;
+} signals[] = {
+	{ SIGWINCH, LOOP_RESIZED }, { SIGINT, LOOP_STOP },           { SIGTERM, LOOP_STOP },
+	{ SIGHUP, LOOP_STOP },      { SIGQUIT, LOOP_STOP },          { SIGCONT, LOOP_CONTINUED },
+	{ SIGTSTP, LOOP_SUSPEND },  { SIGCHLD, 0 /* only wakes */ },
+};
+#define NR_SIGNALS (sizeof(signals) / sizeof(signals[0]))
+
+static void signal_mask(sigset_t *set)
+{
+	sigemptyset(set);
+	for (size_t i = 0; i < NR_SIGNALS; i++)
+		sigaddset(set, signals[i].signal);
+}
+
+int loop_block_signals(void)
+{
+	sigset_t set;
+
+	signal_mask(&set);
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return -errno;
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+		return -errno;
+	return 0;
+}
+
+static int add(struct loop *l, int fd, uint32_t from)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.u32 = from };
+
+	return epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, fd, &e) ? -errno : 0;
+}
+
+int loop_init(struct loop *l, struct session *s, int input_fd, uint64_t first_refresh_ns,
+	      uint64_t delay_ns, struct reason *why)
+{
+	sigset_t set;
+	int err;
+
+	*l = (struct loop){
+		.epoll_fd = epoll_create1(EPOLL_CLOEXEC),
+		.signal_fd = -1,
+		.session = s,
+		.input_fd = input_fd,
+		.next_refresh_ns = first_refresh_ns,
+		.delay_ns = delay_ns,
+	};
+	signal_mask(&set);
+	if (l->epoll_fd >= 0)
+		l->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (l->signal_fd < 0) {
+		err = -errno;
+		goto failed;
+	}
+	err = add(l, l->signal_fd, FROM_SIGNAL);
+	if (!err)
+		err = add(l, session_fd(s), FROM_SESSION);
+	if (!err && input_fd >= 0)
+		err = add(l, input_fd, FROM_INPUT);
+	if (!err)
+		return 0;
+failed:
+	loop_done(l);
+	return reason_set(why, err, "cannot set up the event loop: %s", strerror(-err));
+}
+
+void loop_done(struct loop *l)
+{
+	if (l->epoll_fd >= 0)
+		close(l->epoll_fd);
+	if (l->signal_fd >= 0)
+		close(l->signal_fd);
+	l->epoll_fd = l->signal_fd = -1;
+}
+
+static int take_signals(struct loop *l)
+{
+	struct signalfd_siginfo info;
+	int events = 0;
+
+	while (read(l->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		for (size_t i = 0; i < NR_SIGNALS; i++)
+			if ((int)info.ssi_signo == signals[i].signal)
+				events |= signals[i].event;
+	return events;
+}
+
+/* Milliseconds to sleep, rounded up; 0 when work is waiting. */
+static int sleep_ms(const struct loop *l, uint64_t now_ns, uint64_t deadline_ns)
+{
+	uint64_t until = l->asked ? l->asked_ns + PATIENCE_NS : l->next_refresh_ns;
+
+	if (l->busy)
+		return 0;
+	if (deadline_ns && deadline_ns < until)
+		until = deadline_ns;
+	if (until <= now_ns)
+		return 0;
+	until -= now_ns;
+	return until > 3600 * NS_PER_S ? 3600000 : (int)((until + NS_PER_MS - 1) / NS_PER_MS);
+}
+
+/* The two steps of a refresh; true at the end of the second. */
+static bool refresh_due(struct loop *l, uint64_t now_ns)
+{
+	if (!l->asked && now_ns >= l->next_refresh_ns) {
+		l->asked = true;
+		l->asked_ns = now_ns;
+		session_nudge(l->session);
+		l->busy = session_poll(l->session, clock_ns() + SLICE_NS);
+	}
+	if (!l->asked)
+		return false;
+	if (session_reached(l->session) + 2 * NS_PER_MS < l->asked_ns &&
+	    now_ns < l->asked_ns + PATIENCE_NS)
+		return false;
+	if (l->busy && now_ns < l->asked_ns + PATIENCE_NS)
+		return false;
+	l->asked = false;
+	while (l->next_refresh_ns <= now_ns)
+		l->next_refresh_ns += l->delay_ns;
+	return true;
+}
+
+int loop_wait(struct loop *l, uint64_t deadline_ns)
+{
+	struct epoll_event ready[4];
+	uint64_t now;
+	int events = 0, nr;
+
+	for (;;) {
+		nr = epoll_wait(l->epoll_fd, ready, 4, sleep_ms(l, clock_ns(), deadline_ns));
+		for (int i = 0; i < nr; i++) {
+			if (ready[i].data.u32 == FROM_SIGNAL)
+				events |= take_signals(l);
+			else if (ready[i].data.u32 == FROM_INPUT)
+				events |= LOOP_INPUT;
+			else
+				l->busy = true;
+		}
+		if (l->busy)
+			l->busy = session_poll(l->session, clock_ns() + SLICE_NS);
+		now = clock_ns();
+		if (refresh_due(l, now))
+			events |= LOOP_REFRESH;
+		if (deadline_ns && now >= deadline_ns)
+			events |= LOOP_DEADLINE;
+		if (events)
+			return events;
+	}
+}
+
+void loop_set_delay(struct loop *l, uint64_t delay_ns)
+{
+	uint64_t last = l->next_refresh_ns - l->delay_ns;
+
+	l->delay_ns = delay_ns;
+	l->next_refresh_ns = last + delay_ns;
+}
+
+void loop_drop_input(struct loop *l)
+{
+	if (l->input_fd >= 0)
+		epoll_ctl(l->epoll_fd, EPOLL_CTL_DEL, l->input_fd, NULL);
+	l->input_fd = -1;
+}

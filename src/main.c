@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Exit status: 0, 1 when something failed, 2 when the command line is wrong.
+ */
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "batch.h"
+#include "config.h"
+#include "event/doctor.h"
+#include "live.h"
+#include "loop.h"
+#include "options.h"
+#include "session.h"
+
+static int complain(const struct reason *why, int status)
+{
+	fprintf(stderr, "ptop: %s\n", why->text);
+	return status;
+}
+
+/* Whether all that was printed has arrived. */
+static int finish_output(void)
+{
+	struct reason why;
+
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	if (errno == EPIPE)
+		return 0;
+	reason_set(&why, 0, "cannot write standard output: %s", strerror(errno));
+	return complain(&why, 1);
+}
+
+static int tell(const struct options *o)
+{
+	struct reason why;
+
+	switch (o->mode) {
+	case RUN_HELP:
+		options_help(stdout);
+		break;
+	case RUN_VERSION:
+		puts("ptop " PACKAGE_VERSION);
+		break;
+	case RUN_DOCTOR:
+		if (doctor_write(stdout, PACKAGE_VERSION) == -ENOMEM) {
+			reason_set(&why, 0, "out of memory");
+			return complain(&why, 1);
+		}
+		break;
+	default:
+		if (completion_write(stdout, o->shell, &why))
+			return complain(&why, 2);
+		break;
+	}
+	return finish_output();
+}
+
+static int sample(const struct options *o)
+{
+	bool batch = o->batch || o->count || o->format != FORMAT_TEXT || !isatty(STDOUT_FILENO);
+	struct session session;
+	struct reason why;
+	int err;
+
+	loop_block_signals();
+	err = session_open(&session, o, &why);
+	if (err)
+		return complain(&why, 1);
+	err = batch ? batch_run(&session, &why) : live_run(&session, &why);
+	session_close(&session);
+	return err ? complain(&why, 1) : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o;
+	struct reason why;
+	int status;
+
+	setlocale(LC_ALL, "");
+	setlocale(LC_NUMERIC, "C");
+	if (options_parse(&o, argc, argv, &why))
+		status = complain(&why, 2);
+	else
+		status = o.mode == RUN_SAMPLE ? sample(&o) : tell(&o);
+	options_done(&o);
+	return status;
+}

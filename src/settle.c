@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "settle.h"
+
+#include <poll.h>
+
+#include "clock.h"
+
+void settle_names(struct session *s, uint64_t until_ns)
+{
+	do {
+		if (!names_update(s->pipeline.names) || !pipeline_naming(&s->pipeline))
+			return;
+		session_poll(s, until_ns);
+	} while (clock_ns() < until_ns);
+}
+
+void settle_records(struct session *s)
+{
+	uint64_t asked = clock_ns(), until = asked + 100 * NS_PER_MS;
+	struct pollfd ready = { .fd = session_fd(s), .events = POLLIN };
+
+	session_nudge(s);
+	while (session_poll(s, until) || session_reached(s) + 2 * NS_PER_MS < asked) {
+		if (clock_ns() >= until)
+			return;
+		poll(&ready, 1, 10);
+	}
+}

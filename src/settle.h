@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Waiting, for a bounded time, until what is shown is as good as it gets.
+ */
+#ifndef PTOP_SETTLE_H
+#define PTOP_SETTLE_H
+
+#include "session.h"
+
+#define SETTLE_NS (250 * NS_PER_MS)
+
+/* Reads the images that the stacks so far need, until @until_ns at most. */
+void settle_names(struct session *s, uint64_t until_ns);
+
+/* Takes in everything sampled up to now; 100 ms at most. */
+void settle_records(struct session *s);
+
+#endif
