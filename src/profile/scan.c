@@ -37,42 +37,46 @@ struct scan {
 
 static void classify_tested(struct scan *s, uint32_t from, uint32_t nr)
 {
-	const struct chunk *c = s->chunk;
 	const struct query *q = s->job->query;
-	bool any = q->event == QUERY_ANY_EVENT;
+	const uint32_t *time = s->chunk->time + from;
+	const uint8_t *event = s->chunk->event + from;
+	const uint8_t *flags = s->chunk->flags + from;
+	uint64_t base = s->chunk->base_ns, from_ns = q->from_ns, to_ns = q->to_ns;
+	uint8_t wanted = q->event, *restrict class = s->class;
+	bool any = wanted == QUERY_ANY_EVENT;
 
 	for (uint32_t i = 0; i < nr; i++) {
-		uint64_t t = c->base_ns + c->time[from + i];
-		bool in = (t >= q->from_ns) & (t < q->to_ns) &
-			  (any | (c->event[from + i] == q->event));
+		uint64_t t = base + time[i];
+		bool in = (t >= from_ns) & (t < to_ns) & (any | (event[i] == wanted));
 
-		s->class[i] = in ? c->flags[from + i] & CLASS_FLAGS : OUTSIDE;
+		class[i] = in ? flags[i] & CLASS_FLAGS : OUTSIDE;
 	}
 }
 
 static void classify(struct scan *s, uint32_t from, uint32_t nr)
 {
 	const struct chunk *c = s->chunk;
-	uint32_t sink = s->sink;
-	uint8_t out = s->out;
+	const uint32_t *stack = c->stack + from;
+	const uint8_t *flags = c->flags + from;
+	uint8_t out = s->out, *restrict class = s->class;
+	uint32_t sink = s->sink, *restrict nodes = s->node;
 
 	if (s->whole) {
 		for (uint32_t i = 0; i < nr; i++)
-			s->class[i] = c->flags[from + i] & CLASS_FLAGS;
+			class[i] = flags[i] & CLASS_FLAGS;
 	} else {
 		classify_tested(s, from, nr);
 	}
 	for (uint32_t i = 0; i < nr; i++) {
-		uint32_t node = c->stack[from + i];
+		uint32_t node = stack[i] < sink ? stack[i] : STACKS_NONE;
 
-		node = node < sink ? node : STACKS_NONE;
-		s->node[i] = s->class[i] & out ? sink : node;
+		nodes[i] = class[i] & out ? sink : node;
 	}
 	for (uint32_t i = 0; i < nr; i++)
-		s->samples[i & 1][s->class[i]]++;
+		s->samples[i & 1][class[i]]++;
 	if (c->weights) {
 		for (uint32_t i = 0; i < nr; i++)
-			s->weights[s->class[i]] += c->weights[from + i];
+			s->weights[class[i]] += c->weights[from + i];
 	}
 }
 
@@ -150,7 +154,7 @@ static int sum_pairs(struct scan *s, uint32_t from, uint32_t nr)
 	struct query_cache *cache = s->cache;
 	const struct chunk *c = s->chunk;
 
-	while (!cache->nr_pair_slots || cache->pairs.nr + nr > cache->nr_pair_slots / 2) {
+	while (!cache->nr_pair_slots || cache->pairs.nr + nr > cache->nr_pair_slots / 4) {
 		if (grow_pairs(cache))
 			return -ENOMEM;
 	}
@@ -164,6 +168,11 @@ static int sum_pairs(struct scan *s, uint32_t from, uint32_t nr)
 		s->group[i] = s->node[i] == s->sink ? 0 : group;
 		s->hash[i] = pair_hash(s->group[i], s->node[i]);
 		__builtin_prefetch(&cache->pair_slots[slot_of(s->hash[i], cache->nr_pair_slots)]);
+	}
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t at = cache->pair_slots[slot_of(s->hash[i], cache->nr_pair_slots)];
+
+		__builtin_prefetch(&cache->pairs.at[at - (at != 0)], 1);
 	}
 	for (uint32_t i = 0; i < nr; i++) {
 		struct pair *p = pair_find(cache, s->hash[i], s->group[i], s->node[i]);

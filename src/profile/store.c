@@ -145,6 +145,7 @@ static void keep_cap(struct store *s)
 static struct chunk *chunk_begin(struct store *s, uint64_t time_ns, uint64_t weight)
 {
 	struct chunk c = { .weight = weight, .min_ns = UINT64_MAX, .seq = s->seq };
+	uint32_t cap = FIRST_CAP;
 
 	if (s->chunks.nr > s->head) {
 		struct chunk *last = &s->chunks.at[s->chunks.nr - 1];
@@ -152,11 +153,13 @@ static struct chunk *chunk_begin(struct store *s, uint64_t time_ns, uint64_t wei
 		if (last->cap > last->nr) /* without memory its slack stays: no harm */
 			chunk_resize(s, last, last->nr, last->weights != NULL);
 		c.reach_ns = last->reach_ns;
+		while (cap < last->nr)
+			cap *= 2;
 	}
 	c.base_ns = time_ns > LATE_SLACK_NS ? time_ns - LATE_SLACK_NS : 0;
 	if (vec_reserve(&s->chunks, s->chunks.nr + 1))
 		return NULL;
-	if (chunk_resize(s, &c, FIRST_CAP, false))
+	if (chunk_resize(s, &c, cap, false))
 		return NULL;
 	s->chunks.at[s->chunks.nr++] = c;
 	keep_cap(s);
