@@ -178,6 +178,7 @@ static void open_image(struct images *im, uint32_t id)
 		return;
 	}
 	image->fd = fd;
+	image->tries = 0;
 	set_why(image, "");
 	set_state(im, image, IMAGE_OPEN);
 }
