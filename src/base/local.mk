@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 libptop_a_SOURCES += \
 	src/base/map.c src/base/map.h \
 	src/base/nearest.c \

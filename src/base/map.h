@@ -34,7 +34,10 @@ int map_set(struct map *m, uint64_t key, uint64_t value);
 /* Removes @key; false where it was not there. */
 bool map_remove(struct map *m, uint64_t key);
 
-/* Walks all entries in no order: start with *@pos == 0; NULL ends.  The map must not change meanwhile. */
+/*
+ * Walks all entries in no order: start with *@pos == 0; NULL ends.  The map must not change
+ * meanwhile.
+ */
 const struct map_entry *map_next(const struct map *m, size_t *pos);
 
 /* Mixes a 64-bit key into a well spread hash. */

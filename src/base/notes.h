@@ -27,8 +27,9 @@ struct notes {
 };
 
 /*
- * Says a sentence, as the newest.  @key (copied, its first NOTE_KEY_BYTES; NULL or "" for none) takes the
- * place of the earlier one under it; else, when full, the oldest goes.  Not scrubbed, cut at NOTE_BYTES.
+ * Says a sentence, as the newest.  Under a @key (copied, its first NOTE_KEY_BYTES; NULL or "" for
+ * none) it takes the place of the earlier one; else, when full, the oldest goes.  Not scrubbed; cut
+ * at NOTE_BYTES.
  */
 __attribute__((format(printf, 4, 5))) void notes_add(struct notes *n, const char *key,
 						     uint64_t now_ns, const char *format, ...);

@@ -85,9 +85,9 @@ int parse_hex(const char *text, size_t len, uint64_t *ret, size_t *ret_used)
 }
 
 /*
- * By hand, since strtod() follows the locale and takes "inf" and "0x1p3".  Up to 15 digits and a power of
- * ten below 10^16 are exact in a double, so the quotient is the nearest one; later digits of a fraction
- * say less than a nanosecond and are only checked.
+ * By hand, since strtod() follows the locale and takes "inf" and "0x1p3".  Up to 15 digits and a
+ * power of ten below 10^16 are exact in a double, so the quotient is the nearest one; later digits
+ * of a fraction are only checked.
  */
 int parse_seconds(const char *text, double *ret)
 {

@@ -30,7 +30,10 @@ int parse_ids(const char *text, struct u32_list *ret);
 /* "0-3,8" as in cpuset(7) into sorted @ret without repeats; each < 8192. */
 int parse_cpulist(const char *text, struct u32_list *ret);
 
-/* A whole small file (a /proc or /sys file; size unknown) into a malloc'd, NUL-terminated buffer; -errno; -EFBIG beyond @max bytes. */
+/*
+ * A whole small file (of /proc or /sys; size unknown) into a malloc'd, NUL-terminated buffer.
+ * -errno; -EFBIG beyond @max bytes.
+ */
 int parse_file(const char *path, size_t max, char **ret_bytes, size_t *ret_len);
 
 /* One number in a file such as /proc/sys/kernel/perf_event_paranoid. */

@@ -11,7 +11,10 @@ struct reason {
 	char text[320];
 };
 
-/* Sets the sentence (no newline, cut to fit) and returns @err, so that `return reason_set(...)` fails in one line.  @why may be NULL. */
+/*
+ * Sets the sentence (no newline, cut to fit) and returns @err, so that `return reason_set(...)`
+ * fails in one line.  @why may be NULL, and its old text may be among the arguments.
+ */
 __attribute__((format(printf, 3, 4))) int reason_set(struct reason *why, int err,
 						     const char *format, ...);
 

@@ -89,7 +89,10 @@ static int slots_grow(struct strpool *p)
 	return 0;
 }
 
-/* Room for @size bytes that never move; NULL without memory.  A long string gets a chunk of its own. */
+/*
+ * Room for @size bytes that never move; NULL without memory.  A long string gets a chunk of its
+ * own.
+ */
 static char *bytes_take(struct strpool *p, size_t size)
 {
 	size_t room = size > CHUNK_BYTES / 4 ? size : (size_t)CHUNK_BYTES;

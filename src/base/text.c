@@ -39,8 +39,8 @@ int text_char_width(uint32_t cp)
 }
 
 /*
- * What a terminal might obey, hide, reorder or measure otherwise than we do: controls, formats (bidi,
- * zero-width, tags), line separators, surrogates, unassigned code points, variation selectors.
+ * What a terminal might obey, hide, reorder or measure otherwise than we do: controls, formats
+ * (bidi, zero-width, tags), line separators, unassigned code points, variation selectors.
  */
 static bool char_is_hostile(uint32_t cp)
 {
@@ -119,8 +119,8 @@ size_t text_prefix(const char *text, size_t columns)
 }
 
 /*
- * Scales @n by thousands to three digits at most ("27") or one and a tenth ("1.3"), rounding half up
- * without floating point.  Returns the power of 1000.
+ * Scales @n by thousands to three digits at most ("27") or one and a tenth ("1.3"), rounding half
+ * up without floating point.  Returns the power of 1000.
  */
 static unsigned scale(uint64_t n, char *digits, size_t size)
 {

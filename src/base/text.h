@@ -20,7 +20,10 @@
  */
 size_t text_scrub(char *out, size_t size, const char *text, size_t len, bool ascii);
 
-/* Decodes the character at @text into *@ret_cp and returns its bytes (>= 1); a bad byte gives U+FFFD and 1. @len > 0. */
+/*
+ * Decodes the character at @text into *@ret_cp and returns its bytes (>= 1); a bad byte gives
+ * U+FFFD and 1.  @len > 0.
+ */
 size_t text_char(const char *text, size_t len, uint32_t *ret_cp);
 
 /* Columns of one character: 0 (combining), 1 or 2. */
@@ -39,8 +42,8 @@ void text_count(char out[8], uint64_t n);
 void text_bytes(char out[16], uint64_t bytes);
 
 /*
- * Formats one sentence for a person into @out: line ends become spaces, those at the end go, and what
- * does not fit is cut between characters, never inside one.  @out may be among the arguments.
+ * Formats one sentence for a person into @out: line ends become spaces, those at the end go, and
+ * what does not fit is cut between characters, never inside one.  @out may be among the arguments.
  */
 __attribute__((format(printf, 3, 0))) void text_sentence(char *out, size_t size, const char *format,
 							 va_list args);

@@ -21,11 +21,12 @@ int record_decode(const struct layout *l, const void *bytes, size_t size, struct
  * Only type and sid (time, id, pid, tid, cpu), much cheaper: what ordering and routing need.
  * sid.have is 0 for records without a sample_id.  0 or -EBADMSG.
  */
-int record_peek(const struct layout *l, const void *bytes, size_t size, uint32_t *ret_type, struct sample_id *ret);
+int record_peek(const struct layout *l, const void *bytes, size_t size, uint32_t *ret_type,
+		struct sample_id *ret);
 
 /* The i-th value of a READ; i < v->nr. */
 struct read_value read_values_get(const struct read_values *v, uint32_t i);
-struct branch sample_branch(const struct sample *s, uint32_t i);	/* i < branches.nr */
+struct branch sample_branch(const struct sample *s, uint32_t i); /* i < branches.nr */
 
 /* "MMAP2", "SAMPLE", …; NULL for types the kernel of 6.18 does not have. */
 const char *record_type_name(uint32_t type);

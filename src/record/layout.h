@@ -10,13 +10,13 @@
 #include <stdint.h>
 
 struct layout {
-	uint64_t sample_type;		/* PERF_SAMPLE_* */
-	uint64_t read_format;		/* PERF_FORMAT_* */
-	uint64_t branch_sample_type;	/* PERF_SAMPLE_BRANCH_* */
-	uint64_t regs_user;		/* masks */
+	uint64_t sample_type;        /* PERF_SAMPLE_* */
+	uint64_t read_format;        /* PERF_FORMAT_* */
+	uint64_t branch_sample_type; /* PERF_SAMPLE_BRANCH_* */
+	uint64_t regs_user;          /* masks */
 	uint64_t regs_intr;
-	bool sample_id_all;		/* records but samples end in a sample_id */
-	bool swap;			/* bytes of the other order (recordings only) */
+	bool sample_id_all; /* records but samples end in a sample_id */
+	bool swap;          /* bytes of the other order (recordings only) */
 };
 
 struct perf_event_attr;

@@ -2,11 +2,12 @@
 /*
  * Records of many sources (rings, or CPUs of a recording) in one time order.
  *
- * Each source pushes its records, nearly sorted (a record out of place is moved to its place
- * within its source); each source says up to what time nothing more can come (order_bound). order_pop()
- * gives the earliest record whose time is not beyond the least bound.  Equal times: lower source first, then
- * the order of pushing.  A record pushed with a time below what was already popped is given out at
- * once and counted late.  Records are copied once.  Memory: chunks recycled, given back when idle.
+ * Each source pushes its records, nearly sorted (a record out of place is moved to its place within
+ * its source); each source says up to what time nothing more can come (order_bound), and until
+ * every source has, nothing leaves.  order_pop() gives the earliest record whose time is not beyond
+ * the least bound.  Equal times: lower source first, then the order of pushing.  A record pushed
+ * with a time below what was already popped is given out at once and counted late.  Records are
+ * copied once.  Memory: chunks recycled, given back when idle.
  */
 #ifndef PTOP_RECORD_ORDER_H
 #define PTOP_RECORD_ORDER_H
@@ -19,25 +20,29 @@ struct order;
 
 struct ordered {
 	uint64_t time_ns;
-	const void *bytes;	/* borrowed until the next order_ call */
+	const void *bytes; /* borrowed until the next order_ call */
 	uint32_t size;
 	uint32_t source;
-	uint64_t tag;		/* the pusher's own (a layout's index, a file offset) */
+	uint64_t tag; /* the pusher's own (a layout's index, a file offset) */
 };
 
-struct order *order_new(uint32_t nr_sources);		/* NULL without memory */
+struct order *order_new(uint32_t nr_sources); /* NULL without memory */
 void order_free(struct order *o);
 
-/* Copies the record.  0 or -ENOMEM (counted as dropped by the caller). */
-int order_push(struct order *o, uint32_t source, uint64_t time_ns, const void *bytes, uint32_t size, uint64_t tag);
+/* Copies the record.  0, -ENOMEM (counted as dropped by the caller), or -EINVAL: no such source. */
+int order_push(struct order *o, uint32_t source, uint64_t time_ns, const void *bytes, uint32_t size,
+	       uint64_t tag);
 
-/* Nothing of @source will come at or below @time_ns any more.  Only ever rises. UINT64_MAX: the source has ended. */
+/*
+ * Nothing of @source will come at or below @time_ns any more.  Only ever rises.  UINT64_MAX: the
+ * source has ended.
+ */
 void order_bound(struct order *o, uint32_t source, uint64_t time_ns);
 
-bool order_pop(struct order *o, struct ordered *ret);	/* false: nothing may leave yet */
+bool order_pop(struct order *o, struct ordered *ret); /* false: nothing may leave yet */
 
-uint64_t order_late(const struct order *o);		/* records that came too late to be in order */
-size_t order_pending(const struct order *o);		/* records inside */
+uint64_t order_late(const struct order *o);  /* records that came too late to be in order */
+size_t order_pending(const struct order *o); /* records inside */
 size_t order_pending_bytes(const struct order *o);
 
 #endif
