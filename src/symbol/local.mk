@@ -1,1 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+libptop_a_SOURCES += \
+	src/symbol/functions.c src/symbol/functions.h \
+	src/symbol/jit.c \
+	src/symbol/kallsyms.c src/symbol/kallsyms.h \
+	src/symbol/ksymbols.c src/symbol/ksymbols.h \
+	src/symbol/naming.c src/symbol/naming.h \
+	src/symbol/perfmap.c src/symbol/perfmap.h \
+	src/symbol/perfmap_file.c \
+	src/symbol/symbols.c src/symbol/symbols.h

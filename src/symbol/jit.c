@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One perf map an image of JIT code.  It is read at the first question, so that the first answer
+ * has names already, and from then on by refreshes only: no look at a clock or a file on the way of
+ * a query.
+ */
+#include <stdlib.h>
+
+#include "symbol/naming.h"
+
+static bool jit_read(struct naming *n, size_t *left, uint64_t now_ns)
+{
+	size_t used = perfmap_file_read(n->jit, *left, now_ns);
+
+	if (!used)
+		return false;
+	if (n->jit->restarted)
+		map_done(&n->symbols);
+	n->jit->missed = false;
+	*left -= used < *left ? used : *left;
+	return true;
+}
+
+/* Begins with the map of @pid; false without memory. */
+static bool jit_start(struct symbols *sy, struct naming *n, pid_t pid)
+{
+	size_t left = JIT_READ_MAX;
+
+	n->jit = calloc(1, sizeof(*n->jit));
+	if (!n->jit || vec_push(&sy->jits, n->image)) {
+		free(n->jit);
+		n->jit = NULL;
+		return false;
+	}
+	n->jit->pid = pid;
+	jit_read(n, &left, 0);
+	n->jit->missed = left == 0;
+	n->jit->due_ns = 0;
+	return true;
+}
+
+uint32_t jit_function(struct symbols *sy, struct naming *n, pid_t pid, uint64_t addr)
+{
+	const struct perfmap_entry *e;
+	uint32_t module;
+
+	if (!n->jit && !jit_start(sy, n, pid))
+		return FUNCTION_NONE;
+	e = perfmap_find(&n->jit->map, addr);
+	if (!e) {
+		n->jit->missed = true;
+		return FUNCTION_NONE;
+	}
+	module = functions_intern(&sy->functions, "[jit]", 5);
+	return naming_symbol(sy, n, e->name, module, &n->jit->map.names.at[e->name]);
+}
+
+bool jit_refresh(struct symbols *sy, uint64_t now_ns)
+{
+	size_t left = JIT_READ_MAX, nr = sy->jits.nr;
+	bool changed = false;
+	int looks = 0;
+
+	for (size_t i = 0; i < nr && left && looks < JIT_LOOKS_MAX; i++) {
+		struct naming *n = sy->namings.at[sy->jits.at[(sy->next_jit + i) % nr]];
+
+		if (!n->jit->missed || now_ns < n->jit->due_ns)
+			continue;
+		changed |= jit_read(n, &left, now_ns);
+		looks++;
+		if (looks == JIT_LOOKS_MAX || !left) {
+			sy->next_jit = (sy->next_jit + i + 1) % nr;
+			break;
+		}
+	}
+	return changed;
+}

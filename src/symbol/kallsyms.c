@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reading is the kernel's work (it formats 4 KiB a read, about 50 ms in all); parsing is one pass,
+ * and sorting is of the tail only: the kernel gives its own symbols in order, those of modules and
+ * BPF behind.
+ */
+#include "symbol/kallsyms.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { READ_STEP = 1 << 20, BYTES_MAX = 1 << 28, NAME_MAX_BYTES = 512, MODULES_MAX = 1 << 12 };
+
+#define SYMBOL_BYTES_MAX (1ull << 20)
+
+void kallsyms_done(struct kallsyms *k)
+{
+	vec_done(&k->at);
+	vec_done(&k->names);
+	vec_done(&k->modules);
+}
+
+/* Copies a name; its byte in `names`, 0 without memory. */
+static uint32_t name_add(struct kallsyms *k, const char *name, size_t size)
+{
+	size_t at = k->names.nr;
+
+	if (at + size + 1 > UINT32_MAX || vec_reserve(&k->names, at + size + 1))
+		return 0;
+	memcpy(k->names.at + at, name, size);
+	k->names.at[at + size] = '\0';
+	k->names.nr = at + size + 1;
+	return (uint32_t)at;
+}
+
+/* The index of a module, made when new; neighbours mostly share one.  0, the kernel, when there are
+ * too many. */
+static uint16_t module_add(struct kallsyms *k, const char *name, size_t size)
+{
+	uint32_t at;
+
+	for (size_t i = k->modules.nr; i-- > 0;) {
+		const char *have = &k->names.at[k->modules.at[i]];
+
+		if (!strncmp(have, name, size) && !have[size])
+			return (uint16_t)i;
+	}
+	at = k->modules.nr < MODULES_MAX ? name_add(k, name, size) : 0;
+	if (!at || vec_push(&k->modules, at))
+		return 0;
+	return (uint16_t)(k->modules.nr - 1);
+}
+
+static uint16_t rank_of(char type, const char *name)
+{
+	static const char global[] = "TtWw"; /* best first */
+
+	return (uint16_t)((name[0] == '_' ? 8 : 0) + (strchr(global, type) - global));
+}
+
+static bool is_end_marker(const char *name, size_t size)
+{
+	return (size == 6 && !memcmp(name, "_etext", 6)) ||
+	       (size == 10 && !memcmp(name, "_einittext", 10));
+}
+
+static bool hex_digits(const char **at, const char *end, uint64_t *ret)
+{
+	const char *from = *at;
+	uint64_t n = 0;
+
+	for (; *at < end && *at - from < 16; ++*at) {
+		char c = **at;
+
+		if (c >= '0' && c <= '9')
+			n = n << 4 | (uint64_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			n = n << 4 | (uint64_t)(c - 'a' + 10);
+		else
+			break;
+	}
+	*ret = n;
+	return *at > from;
+}
+
+static int symbol_add(struct kallsyms *k, uint64_t addr, char type, const char *name,
+		      const char *end)
+{
+	const char *name_end = memchr(name, '\t', (size_t)(end - name));
+	struct ksym sym = { .addr = addr, .rank = UINT16_MAX };
+	size_t size;
+
+	if (!name_end)
+		name_end = end;
+	size = (size_t)(name_end - name);
+	if (!strchr("tTwW", type) || is_end_marker(name, size)) {
+		if (!k->at.nr || !k->at.at[k->at.nr - 1].name)
+			return 0; /* one gap is enough */
+		return vec_push(&k->at, sym);
+	}
+	if (size > 6 && !memcmp(name, "__pfx_", 6)) {
+		name += 6;
+		size -= 6;
+	}
+	if (size > NAME_MAX_BYTES)
+		size = NAME_MAX_BYTES;
+	if (end - name_end > 3 && name_end[1] == '[' && end - name_end < NAME_MAX_BYTES)
+		sym.module = module_add(k, name_end + 1, (size_t)(end - name_end - 1));
+	sym.rank = rank_of(type, name);
+	sym.name = name_add(k, name, size);
+	return sym.name ? vec_push(&k->at, sym) : -ENOMEM;
+}
+
+/* "ffffffff81001260 T name" or "ffffffffc0201000 t name\t[module]". */
+static int parse_line(struct kallsyms *k, const char *at, const char *end, bool *ret_seen)
+{
+	uint64_t addr;
+	char type;
+
+	if (!hex_digits(&at, end, &addr) || end - at < 4 || at[0] != ' ' || at[2] != ' ' || !at[1])
+		return 0;
+	type = at[1];
+	at += 3;
+	if (memchr(at, '\0', (size_t)(end - at)))
+		return 0;
+	*ret_seen = true;
+	/* Per-CPU offsets and absolute values are no addresses; zero is a hidden one. */
+	return addr && !strchr("aA", type) ? symbol_add(k, addr, type, at, end) : 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct ksym *x = a, *y = b;
+
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+/* Sorts what lies behind the part that is in order, and all of it if that belongs in between. */
+static void sort(struct kallsyms *k)
+{
+	struct ksym *at = k->at.at;
+	size_t nr = k->at.nr, sorted = nr ? 1 : 0;
+
+	while (sorted < nr && at[sorted - 1].addr <= at[sorted].addr)
+		sorted++;
+	if (sorted < nr)
+		qsort(at + sorted, nr - sorted, sizeof(*at), compare);
+	if (sorted < nr && at[sorted].addr < at[sorted - 1].addr)
+		qsort(at, nr, sizeof(*at), compare);
+}
+
+static bool same_function(const struct kallsyms *k, const struct ksym *a, const struct ksym *b)
+{
+	return a->module == b->module && !strcmp(&k->names.at[a->name], &k->names.at[b->name]);
+}
+
+/* One symbol an address, no repeats; the names keep their places. */
+static void choose(struct kallsyms *k)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < k->at.nr;) {
+		struct ksym best = k->at.at[i];
+
+		for (i++; i < k->at.nr && k->at.at[i].addr == best.addr; i++) {
+			if (compare(&k->at.at[i], &best) < 0)
+				best = k->at.at[i];
+		}
+		if (!nr || !same_function(k, &k->at.at[nr - 1], &best))
+			k->at.at[nr++] = best;
+	}
+	k->at.nr = nr;
+}
+
+static void shrink(struct kallsyms *k)
+{
+	void *at = realloc(k->at.at, k->at.nr * sizeof(k->at.at[0]));
+	void *names = realloc(k->names.at, k->names.nr);
+
+	if (at) {
+		k->at.at = at;
+		k->at.cap = k->at.nr;
+	}
+	if (names) {
+		k->names.at = names;
+		k->names.cap = k->names.nr;
+	}
+}
+
+int kallsyms_parse(const char *bytes, size_t size, struct kallsyms *ret)
+{
+	struct kallsyms k = { 0 };
+	const char *end = bytes + size;
+	bool seen = false;
+	int err;
+
+	err = vec_push(&k.names, '\0');
+	if (!err && (!name_add(&k, "[kernel]", 8) || vec_push(&k.modules, 1)))
+		err = -ENOMEM;
+	while (!err && bytes < end) {
+		const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
+
+		if (!newline)
+			newline = end;
+		err = parse_line(&k, bytes, newline, &seen);
+		bytes = newline + 1;
+	}
+	if (!err && !k.at.nr)
+		err = seen ? -EACCES : -ENODATA;
+	if (err) {
+		kallsyms_done(&k);
+		return err;
+	}
+	sort(&k);
+	choose(&k);
+	shrink(&k);
+	*ret = k;
+	return 0;
+}
+
+int kallsyms_read(const char *path, struct kallsyms *ret)
+{
+	VEC(char) bytes = { 0 };
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	while (!err) {
+		ssize_t n;
+
+		err = bytes.nr > BYTES_MAX ? -EFBIG : vec_reserve(&bytes, bytes.nr + READ_STEP);
+		if (err)
+			break;
+		n = read(fd, bytes.at + bytes.nr, bytes.cap - bytes.nr);
+		if (!n)
+			break;
+		if (n > 0)
+			bytes.nr += (size_t)n;
+		else if (errno != EINTR)
+			err = -errno;
+	}
+	close(fd);
+	if (!err)
+		err = kallsyms_parse(bytes.at, bytes.nr, ret);
+	vec_done(&bytes);
+	return err;
+}
+
+uint32_t kallsyms_find(const struct kallsyms *k, uint64_t addr)
+{
+	size_t low = 0, high = k->at.nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (k->at.at[mid].addr <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low || !k->at.at[low - 1].name || addr - k->at.at[low - 1].addr >= SYMBOL_BYTES_MAX)
+		return UINT32_MAX;
+	return (uint32_t)(low - 1);
+}
+
+size_t kallsyms_bytes(const struct kallsyms *k)
+{
+	return k->at.cap * sizeof(k->at.at[0]) + k->names.cap + k->modules.cap * sizeof(uint32_t);
+}

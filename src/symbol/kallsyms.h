@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * /proc/kallsyms as a table.  Text symbols only; a symbol ends where the next one of any type
+ * begins, and at most 1 MiB on.  "__pfx_foo", the padding before foo, counts as foo.  Of several at
+ * one address one is chosen: a name without leading underscores, then a global one.
+ */
+#ifndef PTOP_SYMBOL_KALLSYMS_H
+#define PTOP_SYMBOL_KALLSYMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+struct ksym {
+	uint64_t addr;
+	uint32_t name;   /* byte in `names`; 0: a gap */
+	uint16_t module; /* index in `modules`; 0: the kernel itself */
+	uint16_t rank;   /* while sorting */
+};
+
+struct kallsyms {
+	VEC(struct ksym) at;
+	VEC(char) names;
+	VEC(uint32_t) modules; /* bytes in `names`: "[nf_tables]" */
+};
+
+void kallsyms_done(struct kallsyms *k);
+
+/*
+ * Parses into *@ret.  0; -EACCES where every address is hidden (zero); -ENODATA without any symbol;
+ * -ENOMEM. Bad lines are passed over.
+ */
+int kallsyms_parse(const char *bytes, size_t size, struct kallsyms *ret);
+
+/* Reads and parses a file such as /proc/kallsyms; -errno as from open() too. */
+int kallsyms_read(const char *path, struct kallsyms *ret);
+
+/* The symbol that holds @addr: its index in `at`, or UINT32_MAX. */
+uint32_t kallsyms_find(const struct kallsyms *k, uint64_t addr);
+
+static inline const char *kallsyms_name(const struct kallsyms *k, uint32_t index)
+{
+	return &k->names.at[k->at.at[index].name];
+}
+
+/* "[kernel]" or "[nf_tables]". */
+static inline const char *kallsyms_module(const struct kallsyms *k, uint32_t index)
+{
+	return &k->names.at[k->modules.at[k->at.at[index].module]];
+}
+
+size_t kallsyms_bytes(const struct kallsyms *k);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What symbols.c and its parts share; private to this folder. */
+#ifndef PTOP_SYMBOL_NAMING_H
+#define PTOP_SYMBOL_NAMING_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "symbol/functions.h"
+#include "symbol/kallsyms.h"
+#include "symbol/ksymbols.h"
+#include "symbol/perfmap.h"
+#include "symbol/symbols.h"
+
+enum {
+	PLACES_MAX = 4096,       /* functions "libfoo.so+0xoff" an image */
+	JIT_READ_MAX = 16 << 20, /* bytes of perf maps read at once */
+	JIT_LOOKS_MAX = 64,      /* perf maps looked at in one refresh */
+};
+
+/* What is known of one image's names. */
+struct naming {
+	uint32_t image;
+	uint32_t module, path; /* texts */
+	uint32_t flags;        /* of its functions: FUNCTION_KERNEL */
+	uint32_t whole,
+		others; /* functions "libfoo.so" and "libfoo.so+?"; FUNCTION_NONE: not made yet */
+	bool pending;   /* answers were given before it was loaded */
+	bool jit_like;  /* a file that JIT compilers put code into (memfd) */
+	struct map symbols; /* symbol index, or a perf map's name -> function */
+	struct map places;  /* offset without a symbol -> function */
+	struct perfmap_file *jit;
+};
+
+struct symbols {
+	const struct space *space;
+	struct images *images;
+	struct functions functions;
+	VEC(struct naming *) namings; /* by image; NULL: never asked */
+	VEC(uint32_t) pending, jits;  /* images */
+	struct kallsyms kallsyms;
+	struct ksymbols ksymbols;
+	bool kernel_known; /* kallsyms holds names */
+	bool kernel_missed;
+	char kernel_why[160];
+	uint32_t generation, names_moved;
+	uint32_t pseudo[NR_PSEUDO_FRAMES], unknown;
+	size_t next_jit; /* where the next refresh goes on */
+};
+
+/* symbols.c: symbols_load_kernel() from any such file. */
+int symbols_load_kernel_from(struct symbols *sy, const char *path);
+
+/* naming.c: made when new; NULL without memory or for an image the space does not know. */
+struct naming *naming_get(struct symbols *sy, uint32_t image);
+void naming_free(struct naming *n);
+size_t naming_bytes(const struct naming *n);
+
+/* A function of the image by name; FUNCTION_NONE without memory. */
+uint32_t naming_function(struct symbols *sy, struct naming *n, uint32_t module, const char *name);
+/* The same, kept under @index. */
+uint32_t naming_symbol(struct symbols *sy, struct naming *n, uint64_t index, uint32_t module,
+		       const char *name);
+uint32_t naming_whole(struct symbols *sy, struct naming *n); /* "libfoo.so" */
+uint32_t naming_place(struct symbols *sy, struct naming *n,
+		      uint64_t offset); /* "libfoo.so+0xoff" */
+
+/* jit.c: the function of @addr in the perf map of process @pid, read at the first call;
+ * FUNCTION_NONE where it has no name. */
+uint32_t jit_function(struct symbols *sy, struct naming *n, pid_t pid, uint64_t addr);
+/* Re-reads what is due; true when names may have changed. */
+bool jit_refresh(struct symbols *sy, uint64_t now_ns);
+
+#endif
