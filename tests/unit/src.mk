@@ -1,1 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+check_PROGRAMS += \
+	tests/unit/test_options \
+	tests/unit/test_park \
+	tests/unit/test_pipeline
+
+tests_unit_test_options_SOURCES = tests/unit/test_options.c
+tests_unit_test_options_LDADD = $(unit_LDADD)
+tests_unit_test_park_SOURCES = tests/unit/test_park.c
+tests_unit_test_park_LDADD = $(unit_LDADD)
+tests_unit_test_pipeline_SOURCES = tests/unit/test_pipeline.c tests/unit/record_build.h
+tests_unit_test_pipeline_LDADD = $(unit_LDADD)

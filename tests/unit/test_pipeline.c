@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Bytes of records in, stored samples and rows out: no kernel, no /proc.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <linux/perf_event.h>
+#include <stdlib.h>
+
+#include "pipeline.h"
+#include "profile/query.h"
+#include "unit/record_build.h"
+
+#define SAMPLE_TYPE                                                                     \
+	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
+	 PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN)
+#define EVENT_ID 77
+#define PID 4242
+
+struct rig {
+	struct pipeline pl;
+	int kind;
+};
+
+static void rig_open(struct rig *r)
+{
+	struct pipeline_config config = {
+		.nr_sources = 2,
+		.history_bytes = 1 << 20,
+		.own_pid = 1,
+		.max_stack = 8,
+	};
+	struct record_kind kind = {
+		.layout = { .sample_type = SAMPLE_TYPE, .sample_id_all = true },
+		.event = 3,
+	};
+
+	assert_int_equal(pipeline_init(&r->pl, &config), 0);
+	r->kind = pipeline_kind(&r->pl, &kind);
+	assert_true(r->kind >= 0);
+	assert_int_equal(pipeline_kind(&r->pl, &kind), r->kind);
+}
+
+static void sample_id(struct build *b, uint64_t time_ns)
+{
+	build_u32(b, PID);
+	build_u32(b, PID);
+	build_u64(b, time_ns);
+	build_u32(b, 0); /* cpu */
+	build_u32(b, 0);
+	build_u64(b, EVENT_ID);
+	build_end(b);
+}
+
+static void push(struct rig *r, uint32_t source, uint64_t time_ns, struct build *b)
+{
+	pipeline_push(&r->pl, source, time_ns, b->at, (uint32_t)b->size, r->kind);
+}
+
+static void push_sample(struct rig *r, uint32_t source, uint64_t time_ns, uint16_t mode,
+			const uint64_t *chain, uint64_t nr)
+{
+	struct build b = build_begin(RECORD_SAMPLE, mode, false);
+
+	build_u64(&b, EVENT_ID);
+	build_u64(&b, nr > 1 ? chain[1] : 0);
+	build_u32(&b, PID);
+	build_u32(&b, PID);
+	build_u64(&b, time_ns);
+	build_u32(&b, 0);
+	build_u32(&b, 0);
+	build_u64(&b, 1000); /* period */
+	build_u64(&b, nr);
+	for (uint64_t i = 0; i < nr; i++)
+		build_u64(&b, chain[i]);
+	build_end(&b);
+	push(r, source, time_ns, &b);
+}
+
+static void push_mmap(struct rig *r, uint32_t source, uint64_t time_ns, uint64_t start,
+		      const char *path)
+{
+	struct build b = build_begin(RECORD_MMAP, PERF_RECORD_MISC_USER, false);
+
+	build_u32(&b, PID);
+	build_u32(&b, PID);
+	build_u64(&b, start);
+	build_u64(&b, 0x1000);
+	build_u64(&b, 0);
+	build_name(&b, path, 16);
+	sample_id(&b, time_ns);
+	push(r, source, time_ns, &b);
+}
+
+static void finish(struct rig *r)
+{
+	order_bound(r->pl.order, 0, UINT64_MAX);
+	order_bound(r->pl.order, 1, UINT64_MAX);
+	assert_false(pipeline_work(&r->pl, UINT64_MAX));
+}
+
+static void functions(struct rig *r, struct answer *ret)
+{
+	struct query_cache *cache = query_cache_new();
+	struct query q = { .to_ns = UINT64_MAX, .event = 3, .orientation = QUERY_FUNCTIONS };
+	const struct naming *naming = names_update(r->pl.names);
+
+	assert_non_null(naming);
+	assert_int_equal(query_run(cache, r->pl.store, r->pl.stacks, naming, &q, ret), 0);
+	assert_null(answer_check(ret));
+	query_cache_free(cache);
+}
+
+/* A sample handed in before the mapping that explains it, but stamped after it, is explained by it.
+ */
+static void test_side_band_comes_first_by_time(void **state)
+{
+	const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_USER, 0x400010, 0x400020 };
+	struct rig r;
+	const struct stack_node *nodes;
+
+	(void)state;
+	rig_open(&r);
+	push_sample(&r, 0, 200, PERF_RECORD_MISC_USER, chain, 3);
+	push_mmap(&r, 1, 100, 0x400000, "/bin/thing");
+	finish(&r);
+	assert_int_equal(r.pl.counts.samples, 1);
+	nodes = stacks_nodes(r.pl.stacks);
+	for (size_t i = 1; i < stacks_count(r.pl.stacks); i++)
+		assert_true(nodes[i].image >= IMAGE_FIRST || nodes[i].image == IMAGE_PSEUDO);
+	pipeline_done(&r.pl);
+}
+
+/* The caller of a return address is the address before it; the innermost address is taken as it is.
+ */
+static void test_return_addresses(void **state)
+{
+	const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000010,
+				   0xffffffff81000100 };
+	const struct stack_node *nodes;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	push_sample(&r, 0, 5, PERF_RECORD_MISC_KERNEL, chain, 3);
+	finish(&r);
+	nodes = stacks_nodes(r.pl.stacks);
+	assert_int_equal(stacks_count(r.pl.stacks), 3);
+	assert_true(nodes[1].offset == 0xffffffff810000ff && nodes[1].parent == 0);
+	assert_true(nodes[2].offset == 0xffffffff81000010 && nodes[2].parent == 1);
+	pipeline_done(&r.pl);
+}
+
+static void test_ends(void **state)
+{
+	const uint64_t kernel[] = { (uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000010 };
+	const uint64_t unknown[] = { (uint64_t)PERF_CONTEXT_USER, 0x10 };
+	const uint64_t deep[] = { (uint64_t)PERF_CONTEXT_USER, 1, 2, 3, 4, 5, 6, 7, 8 };
+	struct answer a;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	push_sample(&r, 0, 1, PERF_RECORD_MISC_KERNEL, kernel, 2);
+	push_sample(&r, 0, 2, PERF_RECORD_MISC_USER, unknown, 2);
+	push_sample(&r, 0, 3, PERF_RECORD_MISC_USER, deep, 9);
+	finish(&r);
+	functions(&r, &a);
+	assert_int_equal(a.samples, 3);
+	assert_int_equal(a.weight, 3000);
+	assert_int_equal(a.ends[STACK_COMPLETE], 1);
+	assert_int_equal(a.ends[STACK_BROKEN], 1);
+	assert_int_equal(a.ends[STACK_DEEP], 1);
+	answer_done(&a);
+	pipeline_done(&r.pl);
+}
+
+static void test_losses_are_counted(void **state)
+{
+	struct build lost = build_begin(RECORD_LOST, 0, false);
+	struct build throttle = build_begin(RECORD_THROTTLE, 0, false);
+	struct build torn = build_begin(RECORD_COMM, 0, false);
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	build_u64(&lost, EVENT_ID);
+	build_u64(&lost, 41);
+	sample_id(&lost, 1);
+	push(&r, 0, 1, &lost);
+	build_u64(&throttle, 2);
+	build_u64(&throttle, EVENT_ID);
+	build_u64(&throttle, EVENT_ID);
+	sample_id(&throttle, 2);
+	push(&r, 0, 2, &throttle);
+	build_end(&torn);
+	push(&r, 0, 3, &torn);
+	finish(&r);
+	assert_int_equal(r.pl.counts.lost, 41);
+	assert_int_equal(r.pl.counts.throttled, 1);
+	assert_int_equal(r.pl.counts.bad, 1);
+	pipeline_done(&r.pl);
+}
+
+/* Tidying forgets dead tasks and keeps what samples name. */
+static void test_tidy_keeps_answers(void **state)
+{
+	const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000010 };
+	struct answer before, after;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	for (uint64_t t = 1; t <= 100; t++)
+		push_sample(&r, 0, t, PERF_RECORD_MISC_KERNEL, chain, 2);
+	finish(&r);
+	functions(&r, &before);
+	pipeline_tidy(&r.pl, 3600ull * 1000000000);
+	functions(&r, &after);
+	assert_int_equal(before.weight, after.weight);
+	assert_int_equal(before.nr_rows, after.nr_rows);
+	assert_int_equal(after.samples, 100);
+	answer_done(&before);
+	answer_done(&after);
+	pipeline_done(&r.pl);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_side_band_comes_first_by_time),
+		cmocka_unit_test(test_return_addresses),
+		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_losses_are_counted),
+		cmocka_unit_test(test_tidy_keeps_answers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
