@@ -1,1 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+libptop_a_SOURCES += \
+	src/output/emit.c src/output/emit.h \
+	src/output/folded.c src/output/folded.h \
+	src/output/json.c src/output/json.h \
+	src/output/report.h \
+	src/output/text.c src/output/text.h

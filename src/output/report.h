@@ -39,7 +39,12 @@ struct report_target {
 	int exit_status; /* of a command, as a shell tells it: 128 + n for signal n */
 };
 
-enum report_group { REPORT_GROUP_NONE, REPORT_GROUP_PROCESS, REPORT_GROUP_THREAD };
+enum report_group {
+	REPORT_GROUP_NONE,
+	REPORT_GROUP_COMMAND,
+	REPORT_GROUP_PROCESS,
+	REPORT_GROUP_THREAD,
+};
 
 struct report {
 	const char *version;
