@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Records of any layout: the first 48 bytes choose the layout, the rest are records one after
- * another. Whatever is decoded is read to its last byte.
+ * another. Whatever is decoded is read to its last byte, in a copy that ends where the record ends;
+ * a peek must agree with the whole.
  */
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <linux/perf_event.h>
@@ -88,6 +90,26 @@ static void use_record(const struct record *r)
 	}
 }
 
+static void use_bytes_of_record(const struct layout *layout, const uint8_t *data, size_t size)
+{
+	uint8_t *copy = malloc(size);
+	struct record record;
+	struct sample_id sid;
+	uint32_t type;
+	int peeked;
+
+	if (!copy)
+		return;
+	memcpy(copy, data, size);
+	peeked = record_peek(layout, copy, size, &type, &sid);
+	if (record_decode(layout, copy, size, &record) == 0) {
+		use_record(&record);
+		if (peeked || type != record.type || memcmp(&sid, &record.sid, sizeof(sid)) != 0)
+			abort();
+	}
+	free(copy);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint64_t words[6];
@@ -109,19 +131,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size -= sizeof(words);
 	while (size >= sizeof(struct perf_event_header)) {
 		struct perf_event_header header;
-		struct record record;
-		struct sample_id sid;
-		uint32_t type;
 		size_t len;
 
 		memcpy(&header, data, sizeof(header));
 		len = layout.swap ? __builtin_bswap16(header.size) : header.size;
 		if (len < sizeof(header) || len > size)
 			break;
-		if (record_peek(&layout, data, len, &type, &sid) == 0)
-			sink += type + sid.time_ns;
-		if (record_decode(&layout, data, len, &record) == 0)
-			use_record(&record);
+		use_bytes_of_record(&layout, data, len);
 		data += len;
 		size -= len;
 	}
