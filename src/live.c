@@ -31,7 +31,7 @@ struct live {
 	struct own_cost cost;
 	struct loop loop;
 	bool redraw, stop;
-	bool refreshed;                       /* the first refresh was shown */
+	uint64_t shown_ns; /* up to when the last refresh showed; 0: there was none */
 	uint64_t counted_ns, counted_samples; /* for samples a second */
 	double samples_per_s;
 };
@@ -105,7 +105,7 @@ static void tell_status(struct live *v, uint64_t now_ns)
 		.dropped = c.dropped,
 		.late = c.late,
 		.throttled = c.throttled,
-		.own_cpu_percent = v->refreshed ? v->cost.percent : NAN,
+		.own_cpu_percent = v->shown_ns ? v->cost.percent : NAN,
 		.own_rss_bytes = session_own_rss_bytes(),
 		.history_bounded = store_dropped(s->pipeline.store) != 0,
 		.history_s = oldest && now_ns > oldest ? (double)(now_ns - oldest) / 1e9 : 0,
@@ -129,13 +129,13 @@ static void refresh(struct live *v)
 	uint64_t now = v->loop.asked_ns;
 
 	session_tidy(v->session, now);
-	if (!v->refreshed)
+	if (!v->shown_ns)
 		settle_names(v->session, clock_ns() + SETTLE_NS);
 	own_cost_look(&v->cost, now);
 	count_rate(v, now);
 	query(v, now);
 	tell_status(v, now);
-	v->refreshed = true;
+	v->shown_ns = now;
 }
 
 static void draw(struct live *v)
@@ -243,7 +243,7 @@ static void take_keys(struct live *v)
 	if (flags & UI_REPAINT)
 		screen_repaint(v->screen);
 	if (flags & UI_REQUERY)
-		query(v, now);
+		query(v, v->shown_ns ? v->shown_ns : now);
 	if (flags)
 		v->redraw = true;
 }

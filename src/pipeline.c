@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "park.h"
 #include "record/decode.h"
+#include "unwind/chain.h"
 
 #define MAX_FRAMES 1024u   /* of one stack; the kernel's own limit is lower */
 #define RECORDS_A_LOOK 32  /* between two looks at the clock */
@@ -24,6 +25,7 @@
 struct pipeline_private {
 	struct pipeline_config config;
 	VEC(struct record_kind) kinds;
+	struct place places[MAX_FRAMES];     /* of the sample in hand */
 	struct frame frames[MAX_FRAMES + 1]; /* the sample in hand; one more for a pseudo frame */
 	struct park park;
 	uint32_t park_generation; /* of the symbols, when the parking was last gone through */
@@ -169,55 +171,6 @@ static void want_rescan(struct pipeline *pl, pid_t pid, uint64_t now_ns)
 		(void)vec_push(&p->wanting, pid);
 }
 
-/*
- * The frames of a callchain, innermost first, into p->frames; returns how many.  A return address
- * points behind its call, which may already be the next function: one less names the caller.  The
- * first address after a context marker is no return address.
- */
-static uint32_t walk_chain(struct pipeline *pl, const struct record *r)
-{
-	struct pipeline_private *p = pl->p;
-	const struct u64s *chain = &r->sample.callchain;
-	enum cpumode mode = r->cpumode;
-	bool exact = true;
-	uint32_t nr = 0;
-
-	for (uint32_t i = 0; i < chain->nr && nr < MAX_FRAMES; i++) {
-		uint64_t addr = u64s_get(chain, i);
-
-		if (addr >= (uint64_t)PERF_CONTEXT_MAX) {
-			mode = addr == (uint64_t)PERF_CONTEXT_USER     ? CPUMODE_USER
-			       : addr == (uint64_t)PERF_CONTEXT_KERNEL ? CPUMODE_KERNEL
-								       : CPUMODE_UNKNOWN;
-			exact = true;
-			continue;
-		}
-		if (!exact && addr)
-			addr--;
-		exact = false;
-		if (mode == CPUMODE_KERNEL) {
-			p->frames[nr++] = (struct frame){ .image = IMAGE_KERNEL, .offset = addr };
-		} else if (mode == CPUMODE_USER) {
-			struct place at = space_resolve(pl->space, (pid_t)r->sid.pid, addr);
-
-			p->frames[nr++] = (struct frame){ .image = at.image, .offset = at.offset };
-		}
-	}
-	return nr;
-}
-
-static uint32_t only_ip(struct pipeline *pl, const struct record *r)
-{
-	struct place at = { .image = IMAGE_KERNEL, .offset = r->sample.ip };
-
-	if (r->cpumode == CPUMODE_USER)
-		at = space_resolve(pl->space, (pid_t)r->sid.pid, r->sample.ip);
-	else if (r->cpumode != CPUMODE_KERNEL)
-		at.image = IMAGE_UNKNOWN;
-	pl->p->frames[0] = (struct frame){ .image = at.image, .offset = at.offset };
-	return 1;
-}
-
 static uint8_t flags_of(const struct pipeline *pl, const struct record *r)
 {
 	uint8_t flags = r->cpumode == CPUMODE_USER || r->cpumode == CPUMODE_GUEST_USER
@@ -257,12 +210,22 @@ static enum entry_answer outermost_entry(struct pipeline *pl, const struct frame
 	return names_entry(pl->names, outermost->image, outermost->offset);
 }
 
+/* Where the stack of a sample ends; unsure while the image of its outermost frame is being read. */
+static enum entry_answer whole(struct pipeline *pl, const struct chain *c,
+			       const struct record_kind *kind)
+{
+	if (!(kind->layout.sample_type & PERF_SAMPLE_CALLCHAIN))
+		return ENTRY_YES; /* no stack was asked for */
+	if (c->broken)
+		return ENTRY_NO;
+	return outermost_entry(pl, &pl->p->frames[c->nr - 1]);
+}
+
 static void take_sample(struct pipeline *pl, const struct record *r, const struct record_kind *kind)
 {
 	struct pipeline_private *p = pl->p;
-	bool chained = kind->layout.sample_type & PERF_SAMPLE_CALLCHAIN;
-	uint32_t nr = chained ? walk_chain(pl, r) : 0;
-	enum entry_answer entry = ENTRY_YES;
+	struct chain c = chain_walk(pl->space, r, p->config.max_stack, p->places, MAX_FRAMES);
+	enum entry_answer entry;
 	struct stored s = {
 		.time_ns = r->sid.time_ns,
 		.weight = r->sample.period ? r->sample.period : 1,
@@ -273,19 +236,19 @@ static void take_sample(struct pipeline *pl, const struct record *r, const struc
 	};
 
 	pl->counts.samples++;
-	if (nr == 0)
-		nr = only_ip(pl, r);
+	for (uint32_t i = 0; i < c.nr; i++)
+		p->frames[i] = (struct frame){ .image = p->places[i].image,
+					       .offset = p->places[i].offset };
 	if (r->cpumode == CPUMODE_USER && p->frames[0].image == IMAGE_UNKNOWN)
 		want_rescan(pl, (pid_t)r->sid.pid, r->sid.time_ns);
-	if (nr >= p->config.max_stack) {
-		store_sample(pl, &s, p->frames, nr, STACK_DEEP);
+	if (c.deep) {
+		store_sample(pl, &s, p->frames, c.nr, STACK_DEEP);
 		return;
 	}
-	if (chained)
-		entry = outermost_entry(pl, &p->frames[nr - 1]);
-	if (entry == ENTRY_UNSURE && park_add(&p->park, &s, p->frames, nr) == 0)
+	entry = whole(pl, &c, kind);
+	if (entry == ENTRY_UNSURE && park_add(&p->park, &s, p->frames, c.nr) == 0)
 		return;
-	store_sample(pl, &s, p->frames, nr, entry == ENTRY_YES ? STACK_COMPLETE : STACK_BROKEN);
+	store_sample(pl, &s, p->frames, c.nr, entry == ENTRY_YES ? STACK_COMPLETE : STACK_BROKEN);
 }
 
 static void take_record(struct pipeline *pl, const struct ordered *o)

@@ -99,7 +99,7 @@ static int fill_target(struct filled *f, const struct session *s)
 		t->has_exit_status = s->command.ended;
 		t->exit_status = command_exit_status(&s->command);
 	} else if (t->nr_ids == 1) {
-		t->command = s->target;
+		t->command = s->target_name;
 	}
 	if (o->target.kind == TARGET_USER) {
 		pw = getpwuid(o->target.uid);

@@ -188,7 +188,6 @@ static int open_lanes(struct session *s, struct reason *why)
 
 static void describe_target(struct session *s, const struct target *t)
 {
-	char name[64];
 	struct task_info info;
 
 	if (s->command.pid)
@@ -207,8 +206,9 @@ static void describe_target(struct session *s, const struct target *t)
 				 space_task(s->pipeline.space, (pid_t)t->ids.at[0],
 					    (pid_t)t->ids.at[0]),
 				 &info)) {
-		text_scrub(name, sizeof(name), info.comm, strlen(info.comm), false);
-		snprintf(s->target, sizeof(s->target), "%s[%u]", name, t->ids.at[0]);
+		text_scrub(s->target_name, sizeof(s->target_name), info.comm, strlen(info.comm),
+			   false);
+		snprintf(s->target, sizeof(s->target), "%s[%u]", s->target_name, t->ids.at[0]);
 	}
 }
 

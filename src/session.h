@@ -30,6 +30,7 @@ struct session { /* read freely; changed by session_ functions only */
 	uint64_t start_unix_ns; /* the same moment by the wall clock */
 	uint64_t ended_ns;      /* the target was seen to be gone; 0: it is there */
 	char target[96];        /* "all CPUs", "mysqld[4242]" */
+	char target_name[64];   /* of the only process: "mysqld"; else "" */
 	struct session_private *p;
 };
 

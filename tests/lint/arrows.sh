@@ -31,7 +31,7 @@ jansson output
 utf8proc base
 atomics ring
 threads ring
-perf record event ring output'
+perf record event ring unwind output'
 
 find src -name '*.c' -o -name '*.h' -o -name '*.def' | sort | xargs awk -v projects="$projects" -v libraries="$libraries" '
 function library(header)
