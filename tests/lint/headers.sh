@@ -14,13 +14,21 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failed=0
 number=0
+cmocka=$(printf '#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>
+#include <cmocka.h>\n' | $compiler -E -xc - >"$scratch/cmocka" 2>/dev/null && echo yes) || true
 for header in $(find src tests -name '*.h' | sort); do
 	number=$((number + 1))
 	case $header in
 	src/*) name=${header#src/} ;;
 	*) name=${header#tests/} ;;
 	esac
-	printf '#include "%s"\n#include "%s"\n' "$name" "$name" >"$scratch/alone.c"
+	: >"$scratch/alone.c"
+	# What cmocka.h itself wants before it comes with it to the helpers of unit tests.
+	if [ "$name" != "${name#unit/}" ] || [ "$name" != "${name#live/}" ]; then
+		[ -n "$cmocka" ] || continue
+		printf '#include <%s>\n' stdarg.h stddef.h setjmp.h stdint.h cmocka.h >"$scratch/alone.c"
+	fi
+	printf '#include "%s"\n#include "%s"\n' "$name" "$name" >>"$scratch/alone.c"
 	# shellcheck disable=SC2086
 	$compiler -std=gnu11 -D_GNU_SOURCE -fsyntax-only -Wall -Wextra -Werror -Isrc -Itests \
 		${PTOP_LIB_CFLAGS-} "$scratch/alone.c" 2>"$scratch/errors" || {
