@@ -22,7 +22,7 @@ enum {
 	CHUNK_BYTES = 256 * 1024,
 	SPARE_CHUNKS = 2,   /* kept beyond as many as are in use */
 	MOVE_BACK_MAX = 16, /* entries a record moves back past before it is a stray */
-	ROOM_KEPT = 256,    /* entries an empty queue or heap may keep room for */
+	ROOM_KEPT = 1024,   /* entries an empty queue or heap may keep room for */
 };
 
 struct chunk {
@@ -33,13 +33,19 @@ struct chunk {
 	unsigned char bytes[] __attribute__((aligned(8)));
 };
 
-struct entry {
-	uint64_t time_ns;
+/* A record as it lies in a chunk. */
+struct packet {
+	struct chunk *chunk;
 	uint64_t seq; /* order of pushing, over all sources */
 	uint64_t tag;
-	struct chunk *chunk;
-	uint32_t offset, size;
-	uint32_t source;
+	uint32_t size, source;
+	unsigned char bytes[];
+};
+
+/* All that sorting looks at, but for equal times. */
+struct entry {
+	uint64_t time_ns;
+	struct packet *packet;
 };
 
 /* A ring of entries, earliest at head. */
@@ -149,32 +155,30 @@ static inline void order_take_back(struct order *o)
 	}
 }
 
-/* Copies the record into a chunk; @e gets its place.  The chunk does not count it yet. */
-static bool chunk_copy(struct order *o, const void *bytes, uint32_t size, struct entry *e)
+/* A packet with room for @size bytes; NULL without memory.  Released with the packet's chunk. */
+static struct packet *packet_take(struct order *o, uint32_t size)
 {
-	const uint32_t room = (size + 7) & ~7u;
 	struct chunk *c = o->filling;
+	struct packet *p;
+	uint32_t room;
 
-	if (size > UINT32_MAX - 8)
-		return false;
+	if (size > UINT32_MAX - sizeof(*p) - 8)
+		return NULL;
+	room = (uint32_t)((sizeof(*p) + size + 7) & ~7ul);
 	if (room > CHUNK_BYTES) {
 		c = chunk_take(o, room);
-		if (!c)
-			return false;
 	} else if (!c || room > c->size - c->used) {
-		struct chunk *fresh = chunk_take(o, room);
-
-		if (!fresh)
-			return false;
-		o->filling = c = fresh;
+		c = chunk_take(o, room);
+		if (c)
+			o->filling = c;
 	}
-	memcpy(c->bytes + c->used, bytes, size);
-	e->chunk = c;
-	e->offset = c->used;
-	e->size = size;
+	if (!c)
+		return NULL;
+	p = (struct packet *)(c->bytes + c->used);
+	p->chunk = c;
 	c->used += room;
 	c->live++;
-	return true;
+	return p;
 }
 
 /*
@@ -298,7 +302,9 @@ static bool entry_before(const struct entry *a, const struct entry *b)
 {
 	if (a->time_ns != b->time_ns)
 		return a->time_ns < b->time_ns;
-	return a->source != b->source ? a->source < b->source : a->seq < b->seq;
+	if (a->packet->source != b->packet->source)
+		return a->packet->source < b->packet->source;
+	return a->packet->seq < b->packet->seq;
 }
 
 static int stray_push(struct order *o, const struct entry *e)
@@ -342,14 +348,14 @@ void order_free(struct order *o)
 	order_take_back(o);
 	for (uint32_t i = 0; i < o->nr_sources && o->queues; i++) {
 		while (o->queues[i].nr)
-			chunk_release(o, queue_take(&o->queues[i]).chunk);
+			chunk_release(o, queue_take(&o->queues[i]).packet->chunk);
 		free(o->queues[i].at);
 	}
 	while (o->late.nr)
-		chunk_release(o, queue_take(&o->late).chunk);
+		chunk_release(o, queue_take(&o->late).packet->chunk);
 	free(o->late.at);
 	while (o->strays.nr)
-		chunk_release(o, stray_take(o).chunk);
+		chunk_release(o, stray_take(o).packet->chunk);
 	vec_done(&o->strays);
 	while (o->spare) {
 		struct chunk *next = o->spare->next;
@@ -364,11 +370,11 @@ void order_free(struct order *o)
 	free(o);
 }
 
-/* Files the entry where it belongs. */
-static int order_file(struct order *o, const struct entry *e)
+/* Files the entry of @source where it belongs. */
+static int order_file(struct order *o, uint32_t source, const struct entry *e)
 {
-	struct queue *q = e->time_ns < o->popped_ns ? &o->late : &o->queues[e->source];
-	struct first x = { e->time_ns, e->source };
+	struct queue *q = e->time_ns < o->popped_ns ? &o->late : &o->queues[source];
+	struct first x = { e->time_ns, source };
 	bool first;
 
 	if (queue_room(q))
@@ -397,18 +403,24 @@ static int order_file(struct order *o, const struct entry *e)
 int order_push(struct order *o, uint32_t source, uint64_t time_ns, const void *bytes, uint32_t size,
 	       uint64_t tag)
 {
-	struct entry e = { .time_ns = time_ns, .seq = o->seq, .tag = tag, .source = source };
+	struct packet *p;
 
 	order_take_back(o);
 	if (source >= o->nr_sources)
 		return -EINVAL;
-	if (!chunk_copy(o, bytes, size, &e))
+	p = packet_take(o, size);
+	if (!p)
 		return -ENOMEM;
-	if (order_file(o, &e)) {
-		chunk_release(o, e.chunk);
+	p->seq = o->seq++;
+	p->tag = tag;
+	p->size = size;
+	p->source = source;
+	if (size)
+		memcpy(p->bytes, bytes, size);
+	if (order_file(o, source, &(struct entry){ time_ns, p })) {
+		chunk_release(o, p->chunk);
 		return -ENOMEM;
 	}
-	o->seq++;
 	o->pending++;
 	o->pending_bytes += size;
 	return 0;
@@ -454,12 +466,13 @@ static bool order_may_leave(struct order *o, uint64_t time_ns)
 /* Takes the first entry of the first source. */
 static struct entry order_take_first(struct order *o)
 {
-	struct queue *q = &o->queues[o->heap[0].source];
+	const uint32_t source = o->heap[0].source;
+	struct queue *q = &o->queues[source];
 	struct entry e = queue_take(q);
 
 	if (q->nr)
 		heap_replace(o->heap, o->nr_heap,
-			     (struct first){ queue_at(q, 0)->time_ns, e.source });
+			     (struct first){ queue_at(q, 0)->time_ns, source });
 	else if (--o->nr_heap)
 		heap_replace(o->heap, o->nr_heap, o->heap[o->nr_heap]);
 	return e;
@@ -490,15 +503,15 @@ bool order_pop(struct order *o, struct ordered *ret)
 		e = queue_take(&o->late);
 	else if (!order_take(o, &e))
 		return false;
-	o->lent = e.chunk;
+	o->lent = e.packet->chunk;
 	o->pending--;
-	o->pending_bytes -= e.size;
+	o->pending_bytes -= e.packet->size;
 	*ret = (struct ordered){
 		.time_ns = e.time_ns,
-		.bytes = e.chunk->bytes + e.offset,
-		.size = e.size,
-		.source = e.source,
-		.tag = e.tag,
+		.bytes = e.packet->bytes,
+		.size = e.packet->size,
+		.source = e.packet->source,
+		.tag = e.packet->tag,
 	};
 	return true;
 }
