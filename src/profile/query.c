@@ -22,7 +22,7 @@ void query_cache_free(struct query_cache *c)
 	free(c->marked_words);
 	vec_done(&c->touched);
 	scan_forget(c);
-	vec_done(&c->pair_order);
+	vec_done(&c->pairs);
 	vec_done(&c->group_starts);
 	vec_done(&c->visits);
 	free(c->functions);
@@ -58,7 +58,7 @@ static int make_functions(const struct job *job, uint32_t top)
 	}
 	for (size_t i = 0; i < c->touched_functions.nr; i++) {
 		struct function_weight *w = &c->functions[c->touched_functions.at[i]];
-		uint32_t row = rows_child(job, top, c->touched_functions.at[i]);
+		uint32_t row = rows_new_child(job, top, c->touched_functions.at[i]);
 		struct row *r;
 
 		if (row == NO_ROW)
@@ -181,33 +181,8 @@ static int make_ungrouped(const struct job *job)
 	return make_rows(job, NO_ROW);
 }
 
-/* Sorts the pairs by group: group_starts[g] .. group_starts[g + 1] of pair_order; the sink's pair
- * is left out. */
-static int sort_pairs(const struct job *job)
-{
-	struct query_cache *c = job->cache;
-	size_t nr = (size_t)job->query->nr_groups + 1;
-	uint32_t *starts;
-
-	if (vec_reserve(&c->pair_order, c->pairs.nr) || vec_reserve(&c->group_starts, nr + 2))
-		return -ENOMEM;
-	starts = c->group_starts.at;
-	memset(starts, 0, (nr + 2) * sizeof(*starts));
-	for (size_t i = 0; i < c->pairs.nr; i++) {
-		if (c->pairs.at[i].node < job->nr_nodes)
-			starts[c->pairs.at[i].group + 2]++;
-	}
-	for (size_t g = 2; g < nr + 2; g++)
-		starts[g] += starts[g - 1];
-	for (size_t i = 0; i < c->pairs.nr; i++) {
-		if (c->pairs.at[i].node < job->nr_nodes)
-			c->pair_order.at[starts[c->pairs.at[i].group + 1]++] = (uint32_t)i;
-	}
-	return 0;
-}
-
 /* Gives a group's pairs back to its nodes, as the touched ones, and makes the rows below @top. */
-static int make_group_rows(const struct job *job, uint32_t top, const uint32_t *order, size_t nr)
+static int make_group_rows(const struct job *job, uint32_t top, const struct pair *pairs, size_t nr)
 {
 	struct query_cache *c = job->cache;
 
@@ -215,7 +190,7 @@ static int make_group_rows(const struct job *job, uint32_t top, const uint32_t *
 	if (vec_reserve(&c->touched, nr))
 		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++) {
-		const struct pair *p = &c->pairs.at[order[i]];
+		const struct pair *p = &pairs[i];
 
 		c->nodes[p->node].weight = p->weight;
 		c->nodes[p->node].samples = p->samples;
@@ -224,7 +199,7 @@ static int make_group_rows(const struct job *job, uint32_t top, const uint32_t *
 	return make_rows(job, top);
 }
 
-static int make_group(const struct job *job, uint32_t group, const uint32_t *order, size_t nr)
+static int make_group(const struct job *job, uint32_t group, const struct pair *pairs, size_t nr)
 {
 	struct query_cache *c = job->cache;
 	struct row sums = { 0 };
@@ -232,7 +207,7 @@ static int make_group(const struct job *job, uint32_t group, const uint32_t *ord
 	uint32_t row;
 
 	for (size_t i = 0; i < nr; i++) {
-		const struct pair *p = &c->pairs.at[order[i]];
+		const struct pair *p = &pairs[i];
 
 		count_leaf(job, p->node, p->weight, p->samples);
 		sums.total += p->weight;
@@ -253,19 +228,17 @@ static int make_group(const struct job *job, uint32_t group, const uint32_t *ord
 	r->has_children = sums.total_samples > sums.self_samples;
 	if (!r->has_children || !row_is_open(c, row))
 		return 0;
-	return make_group_rows(job, row, order, nr);
+	return make_group_rows(job, row, pairs, nr);
 }
 
 static int make_grouped(const struct job *job)
 {
 	const struct query_cache *c = job->cache;
 
-	if (sort_pairs(job))
-		return -ENOMEM;
 	for (uint32_t g = 0; g <= job->query->nr_groups; g++) {
 		uint32_t from = c->group_starts.at[g], to = c->group_starts.at[g + 1];
 
-		if (from < to && make_group(job, g, c->pair_order.at + from, to - from))
+		if (from < to && make_group(job, g, c->pairs.at + from, to - from))
 			return -ENOMEM;
 	}
 	return 0;

@@ -24,11 +24,18 @@ struct node_weight {
 	uint32_t visit; /* index into .visits, while the node is there */
 };
 
-/* Weight of one node within one group. */
-struct pair {
+/* Samples of one node within one group, as they are counted; 0 samples: free. Never across two
+ * cache lines. */
+struct pair_slot {
 	uint32_t node, group;
+	uint32_t samples;
+	uint32_t unused;
+};
+
+struct pair {
 	uint64_t weight;
 	uint32_t samples;
+	uint32_t node;
 };
 
 /* A node with weight in or below it; visits[0] is the root. */
@@ -55,12 +62,13 @@ struct query_cache {
 	uint32_t generation; /* of the naming that .recurs holds for */
 	size_t nr_named;     /* nodes there were then */
 
-	VEC(uint32_t) touched; /* nodes with weight */
-	VEC(struct pair) pairs;
-	uint32_t *pair_slots; /* index into .pairs + 1; hash by (group, node) */
-	size_t nr_pair_slots;
-	VEC(uint32_t) pair_order; /* .pairs by group */
-	VEC(uint32_t) group_starts;
+	VEC(uint32_t) touched;        /* nodes with weight */
+	struct pair_slot *pair_slots; /* hash by (group, node), at most half used */
+	uint64_t *pair_weights;       /* by slot; NULL while all weights are equal */
+	size_t nr_pair_slots, nr_pairs;
+	VEC(struct pair) pairs; /* what the slots came to, by group: */
+	VEC(uint32_t)
+	group_starts; /* group g has pairs [g] .. [g + 1], nr_groups those of no group */
 
 	VEC(struct visit) visits;
 	struct function_weight *functions;
@@ -101,12 +109,13 @@ int visit_build(const struct job *job);
 void visit_forget(struct query_cache *c); /* clears what a failed query left */
 
 /*
- * Rows.  Until rows_link() .next says whether the row is open (its children are wanted).  The row
- * of @function below
- * @parent (NO_ROW: among the tops) is found or made; NO_ROW when memory is out.
+ * Rows.  Until rows_link() .next says whether the row is open (its children are wanted).  A row is
+ * made below @parent (NO_ROW: among the tops) by whoever knows that it is new, else found or made;
+ * NO_ROW when memory is out.
  */
 void rows_begin(struct query_cache *c);
 uint32_t rows_group(const struct job *job, uint32_t group);
+uint32_t rows_new_child(const struct job *job, uint32_t parent, uint32_t function);
 uint32_t rows_child(const struct job *job, uint32_t parent, uint32_t function);
 int rows_link(const struct job *job); /* moves the rows to the answer, linked */
 

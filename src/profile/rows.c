@@ -11,6 +11,7 @@
 #include "profile/query_internal.h"
 
 #define MIN_SLOTS 256u
+#define SORT_RUN 8u
 #define TOP_PATH 0x70746f702f746f70ull
 
 /* What siblings are sorted by. */
@@ -42,11 +43,15 @@ void rows_begin(struct query_cache *c)
 	}
 }
 
+/* Makes the table (larger, if there was one) so that all rows and one more fit. */
 static int grow_slots(struct query_cache *c)
 {
-	size_t nr = c->nr_row_slots ? c->nr_row_slots * 2 : MIN_SLOTS;
-	uint32_t *slots = calloc(nr, sizeof(*slots));
+	size_t nr = c->nr_row_slots ? c->nr_row_slots : MIN_SLOTS;
+	uint32_t *slots;
 
+	while (nr / 2 <= c->rows.nr)
+		nr *= 2;
+	slots = calloc(nr, sizeof(*slots));
 	if (!slots)
 		return -ENOMEM;
 	free(c->row_slots);
@@ -92,15 +97,14 @@ static uint32_t rows_push(const struct job *job, uint32_t group, uint32_t parent
 
 /* Finds the slot of a path, which is free if there is no such row. */
 static size_t find_slot(const struct query_cache *c, uint64_t path, uint32_t parent,
-			uint32_t function, uint32_t group)
+			uint32_t function)
 {
 	size_t slot = path & (c->nr_row_slots - 1);
 
 	for (; c->row_slots[slot]; slot = (slot + 1) & (c->nr_row_slots - 1)) {
 		const struct row *r = &c->rows.at[c->row_slots[slot] - 1];
 
-		if (r->path == path && r->function == function && r->parent == parent &&
-		    r->group == group)
+		if (r->path == path && r->function == function && r->parent == parent)
 			break;
 	}
 	return slot;
@@ -115,7 +119,7 @@ static uint32_t rows_get(const struct job *job, uint32_t group, uint32_t parent,
 
 	if (c->rows.nr >= c->nr_row_slots / 2 && grow_slots(c))
 		return NO_ROW;
-	slot = find_slot(c, path, parent, function, group);
+	slot = find_slot(c, path, parent, function);
 	if (c->row_slots[slot])
 		return c->row_slots[slot] - 1;
 	row = rows_push(job, group, parent, function, path);
@@ -126,16 +130,29 @@ static uint32_t rows_get(const struct job *job, uint32_t group, uint32_t parent,
 
 uint32_t rows_group(const struct job *job, uint32_t group)
 {
-	return rows_get(job, group, NO_ROW, UINT32_MAX, query_path_top(group));
+	return rows_push(job, group, NO_ROW, UINT32_MAX, query_path_top(group));
+}
+
+static uint32_t row_group(const struct job *job, uint32_t row)
+{
+	return row == NO_ROW ? QUERY_NO_GROUP : job->cache->rows.at[row].group;
+}
+
+static uint64_t row_path(const struct job *job, uint32_t row)
+{
+	return row == NO_ROW ? query_path_top(QUERY_NO_GROUP) : job->cache->rows.at[row].path;
+}
+
+uint32_t rows_new_child(const struct job *job, uint32_t parent, uint32_t function)
+{
+	return rows_push(job, row_group(job, parent), parent, function,
+			 query_path(row_path(job, parent), function));
 }
 
 uint32_t rows_child(const struct job *job, uint32_t parent, uint32_t function)
 {
-	const struct row *p = parent == NO_ROW ? NULL : &job->cache->rows.at[parent];
-	uint32_t group = p ? p->group : QUERY_NO_GROUP;
-	uint64_t above = p ? p->path : query_path_top(QUERY_NO_GROUP);
-
-	return rows_get(job, group, parent, function, query_path(above, function));
+	return rows_get(job, row_group(job, parent), parent, function,
+			query_path(row_path(job, parent), function));
 }
 
 /* Functions by self, all else by total. */
@@ -153,37 +170,61 @@ static struct row_key key_of(const struct answer *a, uint32_t row)
 	};
 }
 
-static inline int key_cmp(const void *va, const void *vb)
+/* Whether @a comes before @b. */
+static inline bool key_before(const struct row_key *a, const struct row_key *b)
 {
-	const struct row_key *a = va, *b = vb;
-
 	if (a->major != b->major)
-		return a->major > b->major ? -1 : 1;
+		return a->major > b->major;
 	if (a->minor != b->minor)
-		return a->minor > b->minor ? -1 : 1;
-	return (a->tie > b->tie) - (a->tie < b->tie);
+		return a->minor > b->minor;
+	return a->tie < b->tie;
 }
 
-static void sort_keys(struct row_key *keys, size_t nr)
+static void insertion_sort(struct row_key *keys, size_t nr)
 {
-	if (nr > 12) {
-		qsort(keys, nr, sizeof(*keys), key_cmp);
-		return;
-	}
 	for (size_t i = 1; i < nr; i++) {
 		struct row_key key = keys[i];
 		size_t j = i;
 
-		for (; j > 0 && key_cmp(&keys[j - 1], &key) > 0; j--)
+		for (; j > 0 && key_before(&key, &keys[j - 1]); j--)
 			keys[j] = keys[j - 1];
 		keys[j] = key;
 	}
 }
 
-/* Links one family; returns its first row. */
-static uint32_t link_family(struct row *rows, struct row_key *keys, size_t nr)
+/* Merge sort, bottom up; @other has room for @nr as well.  Twice as quick as qsort(), which counts
+ * at each refresh. */
+static void sort_keys(struct row_key *keys, struct row_key *other, size_t nr)
 {
-	sort_keys(keys, nr);
+	struct row_key *from = keys, *to = other, *swap;
+
+	for (size_t i = 0; i < nr; i += SORT_RUN)
+		insertion_sort(keys + i, nr - i < SORT_RUN ? nr - i : SORT_RUN);
+	for (size_t run = SORT_RUN; run < nr; run *= 2) {
+		for (size_t i = 0; i < nr; i += 2 * run) {
+			size_t a = i, a_end = i + run < nr ? i + run : nr;
+			size_t b = a_end, b_end = a_end + run < nr ? a_end + run : nr;
+
+			for (size_t k = i; k < b_end; k++) {
+				bool first = b == b_end ||
+					     (a < a_end && key_before(&from[a], &from[b]));
+
+				to[k] = from[first ? a++ : b++];
+			}
+		}
+		swap = from;
+		from = to;
+		to = swap;
+	}
+	if (from != keys)
+		memcpy(keys, from, nr * sizeof(*keys));
+}
+
+/* Links one family; returns its first row. */
+static uint32_t link_family(struct row *rows, struct row_key *keys, struct row_key *other,
+			    size_t nr)
+{
+	sort_keys(keys, other, nr);
 	for (size_t i = 0; i < nr; i++)
 		rows[keys[i].row].next = i + 1 < nr ? keys[i + 1].row : NO_ROW;
 	return keys[0].row;
@@ -196,7 +237,7 @@ static int reserve_keys(struct query_cache *c, size_t nr)
 	free(c->keys);
 	free(c->starts);
 	c->nr_keys = 0;
-	c->keys = malloc(nr * sizeof(*c->keys));
+	c->keys = malloc(2 * nr * sizeof(*c->keys));
 	c->starts = malloc((nr + 2) * sizeof(*c->starts));
 	if (!c->keys || !c->starts)
 		return -ENOMEM;
@@ -245,7 +286,7 @@ int rows_link(const struct job *job)
 
 		if (begin == end)
 			continue;
-		first = link_family(a->rows, c->keys + begin, end - begin);
+		first = link_family(a->rows, c->keys + begin, c->keys + a->nr_rows, end - begin);
 		if (f == 0)
 			a->first = first;
 		else

@@ -25,14 +25,16 @@ struct scan {
 	struct query_cache *cache;
 	const struct chunk *chunk;
 	bool whole; /* every sample of the chunk is of the window and the event */
+	bool equal; /* all samples weigh .weight; known with groups only */
+	uint64_t weight;
 	uint32_t sink;
 	uint8_t out;                     /* classes with any of these bits are not counted */
 	uint32_t samples[2][NR_CLASSES]; /* twice, so that runs of one class do not wait */
 	uint64_t weights[NR_CLASSES];
 	uint8_t class[BLOCK];
 	uint32_t node[BLOCK];
-	uint64_t hash[BLOCK];
 	uint32_t group[BLOCK];
+	uint32_t slot[BLOCK];
 };
 
 static void classify_tested(struct scan *s, uint32_t from, uint32_t nr)
@@ -95,90 +97,133 @@ static void sum_nodes(struct scan *s, uint32_t from, uint32_t nr)
 	}
 }
 
-static inline size_t slot_of(uint64_t hash, size_t nr_slots)
-{
-	return hash >> 20 & (nr_slots - 1);
-}
-
-static inline uint64_t pair_hash(uint32_t group, uint32_t node)
+static inline size_t slot_of(const struct query_cache *c, uint32_t group, uint32_t node)
 {
 	uint64_t x = ((uint64_t)group << 32 | node) * 0x9e3779b97f4a7c15ull;
 
-	return (x ^ x >> 32) * 0xd6e8feb86659fd93ull;
+	return ((x ^ x >> 32) * 0xd6e8feb86659fd93ull) >> 20 & (c->nr_pair_slots - 1);
 }
 
-/* Doubles the hash of pairs (or makes it). */
-static int grow_pairs(struct query_cache *c)
+/* The slot of a pair, or the free one where it belongs. */
+static inline size_t probe(const struct query_cache *c, size_t slot, uint32_t group, uint32_t node)
 {
-	size_t nr = c->nr_pair_slots ? c->nr_pair_slots * 2 : MIN_SLOTS;
-	uint32_t *slots = calloc(nr, sizeof(*slots));
+	const struct pair_slot *s = &c->pair_slots[slot];
 
-	if (!slots)
-		return -ENOMEM;
-	free(c->pair_slots);
-	c->pair_slots = slots;
-	c->nr_pair_slots = nr;
-	for (size_t i = 0; i < c->pairs.nr; i++) {
-		const struct pair *p = &c->pairs.at[i];
-		size_t slot = slot_of(pair_hash(p->group, p->node), nr);
-
-		while (slots[slot])
-			slot = (slot + 1) & (nr - 1);
-		slots[slot] = (uint32_t)i + 1;
+	while (!(s->node == node && s->group == group) && s->samples) {
+		slot = (slot + 1) & (c->nr_pair_slots - 1);
+		s = &c->pair_slots[slot];
 	}
+	return slot;
+}
+
+/* Doubles the hash of pairs (or makes it), with weights or without. */
+static int grow_pairs(struct query_cache *c, bool weights)
+{
+	struct query_cache new = {
+		.nr_pair_slots = c->nr_pair_slots ? c->nr_pair_slots * 2 : MIN_SLOTS,
+	};
+
+	new.pair_slots = calloc(new.nr_pair_slots, sizeof(*new.pair_slots));
+	if (weights)
+		new.pair_weights = calloc(new.nr_pair_slots, sizeof(*new.pair_weights));
+	if (!new.pair_slots || (weights && !new.pair_weights)) {
+		free(new.pair_slots);
+		free(new.pair_weights);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < c->nr_pair_slots; i++) {
+		const struct pair_slot *s = &c->pair_slots[i];
+		size_t slot;
+
+		if (!s->samples)
+			continue;
+		slot = probe(&new, slot_of(&new, s->group, s->node), s->group, s->node);
+		new.pair_slots[slot] = *s;
+		if (weights)
+			new.pair_weights[slot] = c->pair_weights[i];
+	}
+	free(c->pair_slots);
+	free(c->pair_weights);
+	c->pair_slots = new.pair_slots;
+	c->pair_weights = new.pair_weights;
+	c->nr_pair_slots = new.nr_pair_slots;
 	return 0;
 }
 
-/* There is room for one more. */
-static inline struct pair *pair_find(struct query_cache *c, uint64_t hash, uint32_t group,
-				     uint32_t node)
+/* Finds each sample's group, and has its slot fetched. */
+static void classify_groups(struct scan *s, uint32_t from, uint32_t nr)
 {
-	size_t slot = slot_of(hash, c->nr_pair_slots);
-	struct pair *p;
+	const struct query_cache *cache = s->cache;
+	const struct query *q = s->job->query;
+	const uint32_t *task = s->chunk->task + from, *group_of = q->group_of;
+	uint32_t nr_groups = q->nr_groups, sink = s->sink;
+	size_t nr_tasks = q->nr_tasks;
 
-	for (; c->pair_slots[slot]; slot = (slot + 1) & (c->nr_pair_slots - 1)) {
-		p = &c->pairs.at[c->pair_slots[slot] - 1];
-		if (p->node == node && p->group == group)
-			return p;
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t group = task[i] < nr_tasks ? group_of[task[i]] : nr_groups;
+
+		group = group < nr_groups ? group : nr_groups;
+		s->group[i] = s->node[i] == sink ? 0 : group;
 	}
-	p = &c->pairs.at[c->pairs.nr++];
-	*p = (struct pair){ .node = node, .group = group };
-	c->pair_slots[slot] = (uint32_t)c->pairs.nr;
-	return p;
+	for (uint32_t i = 0; i < nr; i++) {
+		s->slot[i] = (uint32_t)slot_of(cache, s->group[i], s->node[i]);
+		__builtin_prefetch(&cache->pair_slots[s->slot[i]], 1);
+	}
 }
 
 /* Adds a block to the weights by (group, node).  What goes to the sink is one pair. */
 static int sum_pairs(struct scan *s, uint32_t from, uint32_t nr)
 {
-	const struct query *q = s->job->query;
 	struct query_cache *cache = s->cache;
 	const struct chunk *c = s->chunk;
 
-	while (!cache->nr_pair_slots || cache->pairs.nr + nr > cache->nr_pair_slots / 4) {
-		if (grow_pairs(cache))
+	while (cache->nr_pairs + nr > cache->nr_pair_slots / 2) {
+		if (grow_pairs(cache, !s->equal))
 			return -ENOMEM;
 	}
-	if (vec_reserve(&cache->pairs, cache->pairs.nr + nr))
+	classify_groups(s, from, nr);
+	for (uint32_t i = 0; i < nr; i++) {
+		size_t slot = probe(cache, s->slot[i], s->group[i], s->node[i]);
+		struct pair_slot *p = &cache->pair_slots[slot];
+
+		if (!p->samples++) {
+			p->node = s->node[i];
+			p->group = s->group[i];
+			cache->nr_pairs++;
+		}
+		if (!s->equal)
+			cache->pair_weights[slot] += chunk_weight(c, from + i);
+	}
+	return 0;
+}
+
+/* The slots' pairs by group, the sink's left out. */
+static int gather_pairs(const struct scan *s)
+{
+	struct query_cache *c = s->cache;
+	size_t nr = (size_t)s->job->query->nr_groups + 3;
+	uint32_t *starts;
+
+	if (vec_reserve(&c->pairs, c->nr_pairs) || vec_reserve(&c->group_starts, nr))
 		return -ENOMEM;
-	for (uint32_t i = 0; i < nr; i++) {
-		uint32_t task = c->task[from + i];
-		uint32_t group = task < q->nr_tasks ? q->group_of[task] : q->nr_groups;
-
-		group = group < q->nr_groups ? group : q->nr_groups;
-		s->group[i] = s->node[i] == s->sink ? 0 : group;
-		s->hash[i] = pair_hash(s->group[i], s->node[i]);
-		__builtin_prefetch(&cache->pair_slots[slot_of(s->hash[i], cache->nr_pair_slots)]);
+	starts = c->group_starts.at;
+	memset(starts, 0, nr * sizeof(*starts));
+	for (size_t i = 0; i < c->nr_pair_slots; i++) {
+		if (c->pair_slots[i].samples && c->pair_slots[i].node != s->sink)
+			starts[c->pair_slots[i].group + 2]++;
 	}
-	for (uint32_t i = 0; i < nr; i++) {
-		uint32_t at = cache->pair_slots[slot_of(s->hash[i], cache->nr_pair_slots)];
+	for (size_t g = 2; g < nr; g++)
+		starts[g] += starts[g - 1];
+	for (size_t i = 0; i < c->nr_pair_slots; i++) {
+		const struct pair_slot *p = &c->pair_slots[i];
 
-		__builtin_prefetch(&cache->pairs.at[at - (at != 0)], 1);
-	}
-	for (uint32_t i = 0; i < nr; i++) {
-		struct pair *p = pair_find(cache, s->hash[i], s->group[i], s->node[i]);
-
-		p->samples++;
-		p->weight += c->weights ? c->weights[from + i] : c->weight;
+		if (!p->samples || p->node == s->sink)
+			continue;
+		c->pairs.at[starts[p->group + 1]++] = (struct pair){
+			.node = p->node,
+			.samples = p->samples,
+			.weight = s->equal ? p->samples * s->weight : c->pair_weights[i],
+		};
 	}
 	return 0;
 }
@@ -244,13 +289,32 @@ static bool chunk_matters(struct scan *s, const struct chunk *c)
 }
 
 /* The hash begins empty and, where the last query needed far less than there is, smaller. */
-static void begin_pairs(struct query_cache *c)
+static void begin_pairs(struct query_cache *c, bool equal)
 {
-	if (c->nr_pair_slots > MIN_SLOTS && c->pairs.nr < c->nr_pair_slots / 16)
+	if (c->nr_pairs < c->nr_pair_slots / 16 || equal != !c->pair_weights)
 		scan_forget(c);
-	else if (c->pairs.nr)
+	if (c->nr_pair_slots)
 		memset(c->pair_slots, 0, c->nr_pair_slots * sizeof(*c->pair_slots));
-	vec_clear(&c->pairs);
+	if (c->pair_weights)
+		memset(c->pair_weights, 0, c->nr_pair_slots * sizeof(*c->pair_weights));
+	c->nr_pairs = 0;
+}
+
+/* Whether all chunks that matter have one weight: then it need not be summed up pair by pair. */
+static void find_weight(struct scan *s, const struct chunks *chunks, size_t first)
+{
+	bool any = false;
+
+	s->equal = true;
+	for (size_t i = first; i < chunks->nr && s->equal; i++) {
+		const struct chunk *c = &chunks->at[i];
+
+		if (!chunk_matters(s, c))
+			continue;
+		s->equal = !c->weights && (!any || s->weight == c->weight);
+		s->weight = c->weight;
+		any = true;
+	}
 }
 
 int scan_store(const struct job *job)
@@ -258,27 +322,34 @@ int scan_store(const struct job *job)
 	struct scan s = { .job = job, .cache = job->cache };
 	struct node_weight *sink = &job->cache->nodes[job->nr_nodes];
 	struct chunks chunks = store_chunks(job->store);
+	size_t first = chunks_from(&chunks, job->query->from_ns);
 	int err = 0;
 
 	s.sink = (uint32_t)job->nr_nodes;
 	s.out = (job->query->hide & CLASS_FLAGS) | OUTSIDE;
 	vec_clear(&job->cache->touched);
-	begin_pairs(job->cache);
+	if (job->query->group_of) {
+		find_weight(&s, &chunks, first);
+		begin_pairs(job->cache, s.equal);
+	}
 	sink->samples = 1; /* not to be listed as touched */
-	for (size_t i = chunks_from(&chunks, job->query->from_ns); i < chunks.nr && !err; i++) {
+	for (size_t i = first; i < chunks.nr && !err; i++) {
 		if (!chunk_matters(&s, &chunks.at[i]))
 			continue;
 		err = scan_chunk(&s);
 		sum_classes(&s);
 	}
 	*sink = (struct node_weight){ 0 };
+	if (!err && job->query->group_of)
+		err = gather_pairs(&s);
 	return err;
 }
 
 void scan_forget(struct query_cache *c)
 {
 	free(c->pair_slots);
+	free(c->pair_weights);
 	c->pair_slots = NULL;
-	c->nr_pair_slots = 0;
-	vec_done(&c->pairs);
+	c->pair_weights = NULL;
+	c->nr_pair_slots = c->nr_pairs = 0;
 }
