@@ -79,9 +79,9 @@ static bool has_guests(const struct event *e)
 }
 
 /*
- * Clocks are asked for by period, even for a frequency: the kernel turns the one into the other at
- * opening, and PERF_EVENT_IOC_PERIOD on the open event then takes a period only
- * (perf_swevent_init_hrtimer(), kernel/events/core.c).
+ * Clocks are asked for by period, even for a frequency, as the kernel itself turns the one into the
+ * other (perf_swevent_init_hrtimer(), kernel/events/core.c): so sample_freq is a frequency only
+ * where it stays one.
  */
 static void set_rate(struct perf_event_attr *attr, const struct sampling *s)
 {
@@ -93,6 +93,12 @@ static void set_rate(struct perf_event_attr *attr, const struct sampling *s)
 	} else {
 		attr->sample_period = s->rate;
 	}
+}
+
+bool counts_each(const struct sampling *s)
+{
+	return s->event.type == PERF_TYPE_SOFTWARE && !event_is_clock(&s->event) &&
+	       !s->by_frequency;
 }
 
 struct perf_event_attr attr_sampling(const struct kernel_features *f, enum target_kind kind,
@@ -117,6 +123,8 @@ struct perf_event_attr attr_sampling(const struct kernel_features *f, enum targe
 		attr.exclude_callchain_user = attr.exclude_user;
 	}
 	set_rate(&attr, s);
+	if (counts_each(s) && s->rate > 1)
+		attr.sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
 	return attr;
 }
 

@@ -40,6 +40,13 @@ struct perf_event_attr attr_owner(const struct kernel_features *f, uint32_t wate
 /* Side-band of the target.  Disabled; inherited unless @kind is the whole system. */
 struct perf_event_attr attr_tracking(const struct kernel_features *f, enum target_kind kind);
 
+/*
+ * Whether the kernel takes a sample of each single event if its period is asked for in the samples,
+ * whatever period was set: software events by period, clocks aside (perf_swevent_event()).  They
+ * leave PERF_SAMPLE_PERIOD out for periods above 1.
+ */
+bool counts_each(const struct sampling *s);
+
 /* The event of @s, disabled, its precision at the most that was asked for (see attr_negotiate()).
  */
 struct perf_event_attr attr_sampling(const struct kernel_features *f, enum target_kind kind,

@@ -27,20 +27,36 @@ static bool same_event(const struct event *a, const struct event *b)
 static bool only_rate_differs(const struct sampling *a, const struct sampling *b)
 {
 	return same_event(&a->event, &b->event) && a->exclude_kernel == b->exclude_kernel &&
-	       a->exclude_user == b->exclude_user && a->call_graph == b->call_graph &&
-	       (a->by_frequency == b->by_frequency || event_is_clock(&a->event));
+	       a->exclude_user == b->exclude_user && a->call_graph == b->call_graph;
+}
+
+/*
+ * Whether PERF_EVENT_IOC_PERIOD makes @b of @a, weights included.  Not for clocks: the timer obeys,
+ * but the samples go on telling the period they were opened with (hw.last_period,
+ * perf_swevent_hrtimer(), kernel/events/core.c).  Not where the samples carry no period: what is in
+ * flight would be weighed anew.
+ */
+static bool changes_in_place(const struct sampling *a, const struct sampling *b)
+{
+	return only_rate_differs(a, b) && a->by_frequency == b->by_frequency &&
+	       !event_is_clock(&a->event) && !counts_each(a);
 }
 
 /* The old sampling's ids go to the newest place; the oldest are forgotten. */
 static void keep_ids(struct sampler *sp, struct event_set *old)
 {
-	struct closed_ids *oldest = &sp->closed[KEPT_GENERATIONS - 1];
+	struct generation *oldest = &sp->closed[KEPT_GENERATIONS - 1];
 
-	set_forget_ids(oldest->at, oldest->nr, &sp->ids);
-	free(oldest->at);
+	set_forget_ids(oldest->ids, oldest->nr_ids, &sp->ids);
+	free(oldest->ids);
 	memmove(&sp->closed[1], &sp->closed[0], (KEPT_GENERATIONS - 1) * sizeof(sp->closed[0]));
-	sp->closed[0] =
-		(struct closed_ids){ .at = old->event_ids, .nr = old->slots.nr * old->cpus->nr };
+	sp->closed[0] = (struct generation){
+		.ids = old->event_ids,
+		.nr_ids = old->slots.nr * old->cpus->nr,
+		.serial = old->serial,
+	};
+	if (!(old->attr.sample_type & PERF_SAMPLE_PERIOD))
+		sp->closed[0].fixed_period = old->attr.sample_period;
 	old->event_ids = NULL;
 }
 
@@ -61,11 +77,11 @@ static void abandon(struct sampler *sp, struct event_set *set)
 }
 
 static int open_new(struct sampler *sp, struct event_set *set, const struct perf_event_attr *attr,
-		    uint8_t layout, struct reason *why)
+		    struct reason *why)
 {
 	int err;
 
-	set_init(set, attr, ++sp->serial, layout, &sp->cpus, &sp->ids);
+	set_init(set, attr, ++sp->serial, sampler_layout_bits(attr), &sp->cpus, &sp->ids);
 	if (sp->started)
 		set->rings = sp->owners[RING_SAMPLES];
 	else
@@ -80,34 +96,32 @@ static int open_new(struct sampler *sp, struct event_set *set, const struct perf
  * Both samplings do not fit: the old one goes first, and comes back if the new one fails.  Only
  * here can a change leave the session without a sampling, when neither opens.
  */
-static int swap_close_first(struct sampler *sp, const struct perf_event_attr *attr, uint8_t layout,
+static int swap_close_first(struct sampler *sp, const struct perf_event_attr *attr,
 			    struct reason *why)
 {
 	struct perf_event_attr old_attr = sp->sampling.attr;
-	uint8_t old_layout = sp->sampling.layout;
 	struct event_set set;
 	int err;
 
 	close_sampling(sp, &sp->sampling);
-	err = open_new(sp, &set, attr, layout, why);
-	if (err && open_new(sp, &set, &old_attr, old_layout, NULL)) {
-		set_init(&sp->sampling, &old_attr, sp->serial, old_layout, &sp->cpus, &sp->ids);
+	err = open_new(sp, &set, attr, why);
+	if (err && open_new(sp, &set, &old_attr, NULL)) {
+		set_init(&sp->sampling, &old_attr, sp->serial, sampler_layout_bits(&old_attr),
+			 &sp->cpus, &sp->ids);
 		return err;
 	}
 	sp->sampling = set;
 	return err;
 }
 
-static int reopen(struct sampler *sp, struct sampling *s, const struct perf_event_attr *attr,
-		  struct reason *why)
+static int reopen(struct sampler *sp, const struct perf_event_attr *attr, struct reason *why)
 {
-	uint8_t layout = s->call_graph == CALL_GRAPH_FP ? LAYOUT_CALLCHAIN : LAYOUT_PLAIN;
 	struct map ambiguous = sp->ambiguous;
 	struct event_set set;
 	int err;
 
 	sp->ambiguous = (struct map){ 0 };
-	err = open_new(sp, &set, attr, layout, why);
+	err = open_new(sp, &set, attr, why);
 	if (err && err != -EMFILE) {
 		map_done(&sp->ambiguous);
 		sp->ambiguous = ambiguous;
@@ -115,7 +129,7 @@ static int reopen(struct sampler *sp, struct sampling *s, const struct perf_even
 	}
 	map_done(&ambiguous);
 	if (err)
-		return swap_close_first(sp, attr, layout, why);
+		return swap_close_first(sp, attr, why);
 	close_sampling(sp, &sp->sampling);
 	sp->sampling = set;
 	return 0;
@@ -134,7 +148,8 @@ static int change_rate(struct sampler *sp, const struct sampling *s, bool *ret_d
 	int err;
 
 	*ret_done = false;
-	err = set_period(&sp->sampling, attr.freq ? attr.sample_freq : attr.sample_period);
+	/* sample_freq and sample_period are one field. */
+	err = set_period(&sp->sampling, attr.sample_freq);
 	if (err)
 		return err;
 	if (sp->target.kind != TARGET_SYSTEM) {
@@ -149,7 +164,7 @@ static int change_rate(struct sampler *sp, const struct sampling *s, bool *ret_d
 	}
 	*ret_done = !err && reaches_all;
 	if (*ret_done)
-		sp->sampling.attr.sample_freq = attr.sample_freq; /* a union with the period */
+		sp->sampling.attr.sample_freq = attr.sample_freq;
 	return err;
 }
 
@@ -166,19 +181,16 @@ int sampler_change(struct sampler *sp, struct sampling *s, struct reason *why)
 	err = cover_negotiate(sp, &tasks, &wanted, &attr, why);
 	if (err)
 		goto out;
-	if (only_rate_differs(&sp->current, &wanted)) {
-		done = sp->current.rate == wanted.rate &&
-		       sp->current.by_frequency == wanted.by_frequency;
-		if (!done && change_rate(sp, &wanted, &done))
-			done = false;
-	}
+	done = only_rate_differs(&sp->current, &wanted) && sp->current.rate == wanted.rate &&
+	       sp->current.by_frequency == wanted.by_frequency;
+	if (!done && changes_in_place(&sp->current, &wanted) && change_rate(sp, &wanted, &done))
+		done = false;
 	if (!done)
-		err = reopen(sp, &wanted, &attr, why);
+		err = reopen(sp, &attr, why);
 	if (err) {
-		struct perf_event_attr *now = &sp->sampling.attr;
-
 		/* A rate that reached some events is taken back. */
-		(void)set_period(&sp->sampling, now->freq ? now->sample_freq : now->sample_period);
+		if (changes_in_place(&wanted, &sp->current))
+			(void)set_period(&sp->sampling, sp->sampling.attr.sample_freq);
 		goto out;
 	}
 	sp->current = wanted;

@@ -95,7 +95,6 @@ static int open_owners(struct sampler *sp, enum ring_use use, uint32_t watermark
 static int sampler_new(struct sampler **ret, const struct target *t, struct reason *why)
 {
 	struct sampler *sp = calloc(1, sizeof(*sp));
-	struct perf_event_attr plain, chain;
 	int err;
 
 	if (!sp)
@@ -103,6 +102,8 @@ static int sampler_new(struct sampler **ret, const struct target *t, struct reas
 	sp->target = *t;
 	sp->target.ids = (struct u32_list){ 0 };
 	sp->target.cpus = (struct u32_list){ 0 };
+	sp->nr_wanted = 1;
+	descriptors_raise(sampler_descriptors(sp, 1));
 	err = copy_list(&t->ids, &sp->target.ids);
 	if (!err)
 		err = copy_list(&t->cpus, &sp->target.cpus);
@@ -114,11 +115,15 @@ static int sampler_new(struct sampler **ret, const struct target *t, struct reas
 	}
 	features_probe(&sp->features);
 	facts_read(&sp->facts);
-	plain = attr_owner(&sp->features, 1);
-	chain = plain;
-	chain.sample_type |= PERF_SAMPLE_CALLCHAIN;
-	sp->layouts[LAYOUT_PLAIN] = layout_of(&plain);
-	sp->layouts[LAYOUT_CALLCHAIN] = layout_of(&chain);
+	for (int bits = 0; bits < NR_LAYOUTS; bits++) {
+		struct perf_event_attr attr = attr_owner(&sp->features, 1);
+
+		if (bits & LAYOUT_CALLCHAIN)
+			attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+		if (bits & LAYOUT_NO_PERIOD)
+			attr.sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
+		sp->layouts[bits] = layout_of(&attr);
+	}
 	sp->watermark = DEFAULT_WATERMARK;
 	*ret = sp;
 	return 0;
@@ -133,7 +138,7 @@ void sampler_free(struct sampler *sp)
 	for (int use = 0; use < NR_RING_USES; use++)
 		close_owners(sp, use);
 	for (size_t i = 0; i < KEPT_GENERATIONS; i++)
-		free(sp->closed[i].at);
+		free(sp->closed[i].ids);
 	vec_done(&sp->pending);
 	map_done(&sp->ambiguous);
 	map_done(&sp->watched);
@@ -188,8 +193,7 @@ static int open_all(struct sampler *sp, struct sampling *s, struct reason *why)
 	tracking = attr_tracking(&sp->features, sp->target.kind);
 	set_init(&sp->tracking, &tracking, 0, LAYOUT_PLAIN, &sp->cpus, &sp->ids);
 	attr.enable_on_exec = sp->target.on_exec;
-	set_init(&sp->sampling, &attr, ++sp->serial,
-		 s->call_graph == CALL_GRAPH_FP ? LAYOUT_CALLCHAIN : LAYOUT_PLAIN, &sp->cpus,
+	set_init(&sp->sampling, &attr, ++sp->serial, sampler_layout_bits(&attr), &sp->cpus,
 		 &sp->ids);
 	sp->sampling.wait_for_exec = sp->target.on_exec;
 	err = cover_all(sp, &sp->tracking, &sp->sampling, why);
@@ -357,6 +361,27 @@ const struct layout *sampler_common_layout(const struct sampler *sp)
 uint32_t sampler_serial(const struct sampler *sp)
 {
 	return sp->sampling.serial;
+}
+
+static uint64_t fixed_period(const struct perf_event_attr *attr)
+{
+	return attr->sample_type & PERF_SAMPLE_PERIOD ? 0 : attr->sample_period;
+}
+
+uint64_t sampler_fixed_period(const struct sampler *sp, uint32_t serial)
+{
+	if (serial == sp->sampling.serial)
+		return fixed_period(&sp->sampling.attr);
+	for (size_t i = 0; i < KEPT_GENERATIONS; i++)
+		if (sp->closed[i].serial == serial)
+			return sp->closed[i].fixed_period;
+	return 0;
+}
+
+uint8_t sampler_layout_bits(const struct perf_event_attr *attr)
+{
+	return (attr->sample_type & PERF_SAMPLE_CALLCHAIN ? LAYOUT_CALLCHAIN : 0) |
+	       (attr->sample_type & PERF_SAMPLE_PERIOD ? 0 : LAYOUT_NO_PERIOD);
 }
 
 uint64_t sampler_kernel_lost(const struct sampler *sp)

@@ -83,8 +83,12 @@ int sampler_start(struct sampler *sp, struct reason *why);
  */
 int sampler_set_watermark(struct sampler *sp, uint32_t sample_bytes);
 
-/* Changes event, exclusion, call graph or rate.  Only the rate differs: PERF_EVENT_IOC_PERIOD.  On
- * failure the old sampling goes on. */
+/*
+ * Changes event, exclusion, call graph or rate, without a gap.  Only the rate differs: by
+ * PERF_EVENT_IOC_PERIOD where that reaches every thread and tells the new weight (not for clocks,
+ * not with inherited threads alive); else by opening anew.  On failure the old sampling goes on.
+ * Steps down and bounds are told to the note function of sampler_open().
+ */
 int sampler_change(struct sampler *sp, struct sampling *s, struct reason *why);
 const struct sampling *sampler_current(const struct sampler *sp);
 
@@ -112,6 +116,13 @@ bool sampler_target_alive(const struct sampler *sp); /* always for TARGET_SYSTEM
 /* By the id in a record's sample_id: its layout, and the serial of the sampling (0: tracking or
  * owner).  NULL: not ours. */
 const struct layout *sampler_layout(const struct sampler *sp, uint64_t id, uint32_t *ret_serial);
+/*
+ * The weight of each sample of that serial where its records carry none (record.sample.period is 0
+ * then): a software event with -c N > 1, which the kernel would sample each time if asked for
+ * PERF_SAMPLE_PERIOD (perf_swevent_event(), kernel/events/core.c).  0 everywhere else.
+ */
+uint64_t sampler_fixed_period(const struct sampler *sp, uint32_t serial);
+
 /* The layout all our records share for their fixed fields (IDENTIFIER): enough for record_peek().
  */
 const struct layout *sampler_common_layout(const struct sampler *sp);

@@ -13,7 +13,7 @@
 #include "event/set.h"
 #include "event/targets.h"
 
-enum { LAYOUT_PLAIN, LAYOUT_CALLCHAIN, NR_LAYOUTS };
+enum { LAYOUT_PLAIN = 0, LAYOUT_CALLCHAIN = 1, LAYOUT_NO_PERIOD = 2, NR_LAYOUTS = 4 }; /* bits */
 
 /* Samplings whose records may still be in flight: their ids stay known. */
 enum { KEPT_GENERATIONS = 8 };
@@ -21,9 +21,11 @@ enum { KEPT_GENERATIONS = 8 };
 /* What is known of a thread of the target, by tid: values of sampler.watched. */
 enum watched { WATCHED_DIRECT = 1, WATCHED_INHERITED = 2 };
 
-struct closed_ids {
-	uint64_t *at;
-	size_t nr;
+struct generation { /* a sampling that is closed */
+	uint64_t *ids;
+	size_t nr_ids;
+	uint32_t serial;
+	uint64_t fixed_period;
 };
 
 struct sampler {
@@ -36,10 +38,10 @@ struct sampler {
 	struct event_set tracking, sampling;
 	struct sampling current;
 	struct layout layouts[NR_LAYOUTS];
-	struct map ids; /* event id -> id_pack() */
-	struct closed_ids closed[KEPT_GENERATIONS];
-	uint32_t serial;      /* the last given out */
-	uint64_t lost_closed; /* by samplings that are closed */
+	struct map ids;                             /* event id -> id_pack() */
+	struct generation closed[KEPT_GENERATIONS]; /* newest first */
+	uint32_t serial;                            /* the last given out */
+	uint64_t lost_closed;                       /* by samplings that are closed */
 	bool started;
 
 	struct map watched;       /* tid -> enum watched */
@@ -61,6 +63,9 @@ void sampler_tell(struct sampler *sp, const char *sentence);
 /* Fills .err and what is known of the target's @tid (0: none), and diagnoses. */
 int sampler_refuse(struct sampler *sp, int err, const struct event *e, bool wants_kernel, pid_t tid,
 		   struct reason *why);
+
+/* Which of the layouts an attr's records have. */
+uint8_t sampler_layout_bits(const struct perf_event_attr *attr);
 
 /* Notes that @tid is open by its own name.  0 or -ENOMEM. */
 int sampler_mark(struct sampler *sp, pid_t tid, bool ambiguous);
