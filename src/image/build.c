@@ -100,7 +100,7 @@ static int collect_all(struct build *b, int debug_fd)
 /* PLT names come last: those of IFUNCs need the settled symbols. */
 static int add_plt(struct build *b)
 {
-	struct raw_symbols plt = {0};
+	struct raw_symbols plt = { 0 };
 	int err;
 
 	err = plt_collect(&plt, &b->file, &b->symbols, b->options->symbols_max,
@@ -153,8 +153,9 @@ static struct table_symbol *out_symbols(struct build *b, const struct table_head
 }
 
 /*
- * Links each symbol to the nearest earlier one that reaches further than what lies between: those whose
- * end is past the start of this one are kept on a stack, as deep as look-ups are willing to go.
+ * Links each symbol to the nearest earlier one that reaches further than what lies between: those
+ * whose end is past the start of this one are kept on a stack, as deep as look-ups are willing to
+ * go.
  */
 static void link_outer(struct table_symbol *symbols, uint32_t nr)
 {
@@ -164,8 +165,8 @@ static void link_outer(struct table_symbol *symbols, uint32_t nr)
 	for (uint32_t i = 0; i < nr; i++) {
 		struct table_symbol *s = &symbols[i];
 
-		while (depth > 0 && symbols[open[depth - 1]].start +
-				symbols[open[depth - 1]].size <= s->start)
+		while (depth > 0 &&
+		       symbols[open[depth - 1]].start + symbols[open[depth - 1]].size <= s->start)
 			depth--;
 		s->outer = depth > 0 ? open[depth - 1] : TABLE_NO_SYMBOL;
 		if (depth < TABLE_DEPTH_MAX)
@@ -263,7 +264,7 @@ static int build(struct build *b, int debug_fd, struct table_bytes *ret, struct 
 int build_table(int fd, int debug_fd, const struct build_options *options, struct table_bytes *ret,
 		struct reason *why)
 {
-	struct build b = {.options = options};
+	struct build b = { .options = options };
 	int err = elf_file_init(&b.file, fd, options->file_max, why);
 
 	if (err == 0)
@@ -275,7 +276,7 @@ int build_table(int fd, int debug_fd, const struct build_options *options, struc
 int build_table_memory(const void *elf, size_t size, const struct build_options *options,
 		       struct table_bytes *ret, struct reason *why)
 {
-	struct build b = {.options = options};
+	struct build b = { .options = options };
 	int err = elf_file_init_memory(&b.file, elf, size, why);
 
 	if (err == 0)

@@ -141,8 +141,7 @@ static int search_build_id(const struct clue *c, int root)
 
 	if (c->build_id_size < 2)
 		return -ENOENT;
-	at = (size_t)snprintf(name, sizeof(name), "/usr/lib/debug/.build-id/%02x/",
-			      c->build_id[0]);
+	at = (size_t)snprintf(name, sizeof(name), "/usr/lib/debug/.build-id/%02x/", c->build_id[0]);
 	for (size_t i = 1; i < c->build_id_size; i++)
 		at += (size_t)snprintf(name + at, sizeof(name) - at, "%02x", c->build_id[i]);
 	snprintf(name + at, sizeof(name) - at, ".debug");
@@ -152,9 +151,9 @@ static int search_build_id(const struct clue *c, int root)
 static int search_link(const struct clue *c, int root)
 {
 	static const char *const forms[][2] = {
-		{"", "/"},
-		{"", "/.debug/"},
-		{"/usr/lib/debug", "/"},
+		{ "", "/" },
+		{ "", "/.debug/" },
+		{ "/usr/lib/debug", "/" },
 	};
 	char name[4096];
 	int fd = -ENOENT;

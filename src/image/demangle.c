@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A mangled name refers back to its own parts, so 1 KiB of it can stand for more text than any machine holds.
- * libiberty's callback interface gives the text piece by piece but has no way to say stop; so the
- * callback jumps out of it once the limit is reached.  That is sound here because the C++ printer keeps all its
- * state on the stack.  The Rust printer may lose one small buffer (a decoded Punycode name), so
- * a file with many such names is no longer demangled at all.
+ * A mangled name refers back to its own parts, so 1 KiB of it can stand for more text than any
+ * machine holds. libiberty's callback interface gives the text piece by piece but has no way to say
+ * stop; so the callback jumps out of it once the limit is reached.  That is sound here because the
+ * C++ printer keeps all its state on the stack.  The Rust printer may lose one small buffer (a
+ * decoded Punycode name), so a file with many such names is no longer demangled at all.
  */
 #include "image/demangle.h"
 
@@ -49,10 +49,9 @@ static int print_name(struct printing *p, const char *name)
 
 const char *demangle(struct demangler *d, const char *name)
 {
-	struct printing p = {.d = d, .rust = true};
+	struct printing p = { .d = d, .rust = true };
 
-	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R') ||
-	    d->overflows >= OVERFLOWS_MAX ||
+	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R') || d->overflows >= OVERFLOWS_MAX ||
 	    strnlen(name, DEMANGLE_IN_MAX + 1) > DEMANGLE_IN_MAX)
 		return NULL;
 	d->length = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * C++ and Rust (legacy and v0) names made readable by libiberty, which must survive names made to harm it:
- * its recursion is limited by itself, the input and the output are limited here.
+ * C++ and Rust (legacy and v0) names made readable by libiberty, which must survive names made to
+ * harm it: its recursion is limited by itself, the input and the output are limited here.
  */
 #ifndef PTOP_IMAGE_DEMANGLE_H
 #define PTOP_IMAGE_DEMANGLE_H
@@ -18,9 +18,9 @@ struct demangler {
 };
 
 /*
- * The readable form of @name: qualified, with template arguments, without parameters, return type and
- * Rust's hash.  It is in d->text until the next call, cut at DEMANGLE_OUT_MAX bytes.  NULL where the name is not mangled,
- * damaged or longer than DEMANGLE_IN_MAX.
+ * The readable form of @name: qualified, with template arguments, without parameters, return type
+ * and Rust's hash.  It is in d->text until the next call, cut at DEMANGLE_OUT_MAX bytes.  NULL
+ * where the name is not mangled, damaged or longer than DEMANGLE_IN_MAX.
  */
 const char *demangle(struct demangler *d, const char *name);
 

@@ -135,16 +135,16 @@ static size_t build_id_of_segments(const struct elf_file *f, uint8_t *ret)
 		if (segment.p_type != PT_NOTE || segment.p_filesz > NOTES_MAX ||
 		    segment.p_offset > INT64_MAX)
 			continue;
-		found = build_id_in(elf_getdata_rawchunk(f->elf, (int64_t)segment.p_offset,
-							 segment.p_filesz,
-							 segment.p_align == 8 ? ELF_T_NHDR8
-									      : ELF_T_NHDR),
-				    ret);
+		found = build_id_in(
+			elf_getdata_rawchunk(f->elf, (int64_t)segment.p_offset, segment.p_filesz,
+					     segment.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR),
+			ret);
 	}
 	return found;
 }
 
-/* Sections first: in a separate debug file the program headers' offsets are those of another file. */
+/* Sections first: in a separate debug file the program headers' offsets are those of another file.
+ */
 size_t elf_file_build_id(const struct elf_file *f, uint8_t *ret)
 {
 	Elf_Scn *section = NULL;
@@ -210,7 +210,8 @@ static int range_order(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Ranges that overlap (no linker makes them) are cut, so that a search finds the one that holds an address. */
+/* Ranges that overlap (no linker makes them) are cut, so that a search finds the one that holds an
+ * address. */
 static void settle_ranges(struct code_map *c)
 {
 	if (c->ranges.nr == 0)

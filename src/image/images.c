@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One struct image an id.  An image is queued for building from the moment when it is both wanted and known where
- * to be read; the queue is a stack, for what was wanted last is what is on the screen.
+ * One struct image an id.  An image is queued for building from the moment when it is both wanted
+ * and known where to be read; the queue is a stack, for what was wanted last is what is on the
+ * screen.
  *
- * A descriptor closed to make room is opened again from the remembered sight when its turn comes.  An image
- * whose file could not be opened is tried again when another process maps it, a few times at most.
+ * A descriptor closed to make room is opened again from the remembered sight when its turn comes.
+ * An image whose file could not be opened is tried again when another process maps it, a few times
+ * at most.
  */
 #include "image/images.h"
 
@@ -25,6 +27,7 @@
 
 #define DESCRIPTORS_MAX 256u
 #define OPEN_TRIES_MAX 4u
+#define IDS_MAX (1u << 24)
 #define TRIM_BYTES ((size_t)1 << 20)
 
 struct image {
@@ -43,8 +46,8 @@ struct image {
 
 struct images {
 	VEC(struct image *) at; /* by id; NULL: never heard of */
-	VEC(uint32_t) queue;	/* last in, first built */
-	VEC(uint32_t) open;	/* ids that hold a descriptor */
+	VEC(uint32_t) queue;    /* last in, first built */
+	VEC(uint32_t) open;     /* ids that hold a descriptor */
 	uint64_t stamp;
 	size_t changed; /* states, since the last images_work() */
 	size_t bytes;
@@ -67,7 +70,7 @@ static struct image *image_make(struct images *im, uint32_t id)
 
 	if (image != NULL)
 		return image;
-	if (vec_reserve(&im->at, (size_t)id + 1) != 0)
+	if (id >= IDS_MAX || vec_reserve(&im->at, (size_t)id + 1) != 0)
 		return NULL;
 	image = calloc(1, sizeof(*image));
 	if (image == NULL)
@@ -134,9 +137,8 @@ static void make_room(struct images *im)
 static bool keep_sight(struct images *im, struct image *image, const struct image_sight *sight)
 {
 	const char *path = sight->path != NULL ? sight->path : "";
-	size_t id_size = sight->build_id_size <= sizeof(image->build_id)
-				 ? sight->build_id_size
-				 : sizeof(image->build_id);
+	size_t id_size = sight->build_id_size <= sizeof(image->build_id) ? sight->build_id_size
+									 : sizeof(image->build_id);
 
 	if (image->path == NULL || strcmp(image->path, path) != 0) {
 		char *copy = strdup(path);
@@ -162,7 +164,7 @@ static bool keep_sight(struct images *im, struct image *image, const struct imag
 static void open_image(struct images *im, uint32_t id)
 {
 	struct image *image = im->at.at[id];
-	struct reason why = {0};
+	struct reason why = { 0 };
 	int fd;
 
 	if (im->open.nr >= DESCRIPTORS_MAX)
@@ -282,7 +284,7 @@ static void judge_source(struct image *image)
 static void load(struct images *im, uint32_t id)
 {
 	struct image *image = im->at.at[id];
-	struct reason why = {0};
+	struct reason why = { 0 };
 	int err;
 
 	if (!image->sight.vdso && image->fd < 0)
@@ -302,7 +304,8 @@ static void load(struct images *im, uint32_t id)
 	im->bytes += image->bytes.size;
 	judge_source(image);
 	set_state(im, image, IMAGE_LOADED);
-	/* What libelf and the demangler freed would else stay with the process as garbage between what lives. */
+	/* What libelf and the demangler freed would else stay with the process as garbage between
+	 * what lives. */
 	if (image->bytes.size >= TRIM_BYTES)
 		malloc_trim(0);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files that hold code, and what is known of their symbols.  An image's id is the caller's (from the space).
- * images_see() keeps a descriptor of the mapped file from the moment it is seen; images_work() builds
- * tables from those, newest wanted first.  A failure is kept like a result and is not tried again.
- * Tables are flat and checked (table.h); building is a pure function from descriptors to a table (build.h),
- * so that a separate process may do it.
+ * Files that hold code, and what is known of their symbols.  An image's id is the caller's (from
+ * the space). images_see() keeps a descriptor of the mapped file from the moment it is seen;
+ * images_work() builds tables from those, newest wanted first.  A failure is kept like a result and
+ * is not tried again. Tables are flat and checked (table.h); building is a pure function from
+ * descriptors to a table (build.h), so that a separate process may do it.
  */
 #ifndef PTOP_IMAGE_IMAGES_H
 #define PTOP_IMAGE_IMAGES_H
@@ -22,41 +22,49 @@ void images_free(struct images *im);
 /* Where the file of an image was seen.  Strings are borrowed during the call. */
 struct image_sight {
 	pid_t pid;
-	uint64_t start, end;		/* the mapping, for /proc/PID/map_files; 0 where unknown */
-	const char *path;		/* as mapped, in the process's root */
-	uint32_t maj, min;		/* must match the opened file where ino != 0 */
+	uint64_t start, end; /* the mapping, for /proc/PID/map_files; 0 where unknown */
+	const char *path;    /* as mapped, in the process's root */
+	uint32_t maj, min;   /* must match the opened file where ino != 0 */
 	uint64_t ino;
-	const uint8_t *build_id;	/* must match where build_id_size != 0 */
+	const uint8_t *build_id; /* must match where build_id_size != 0 */
 	uint8_t build_id_size;
-	bool vdso;			/* read from the process's memory (ours is the same) */
+	bool vdso; /* read from the process's memory (ours is the same) */
 };
 
 /*
- * The file of @image is mapped there now.  Opens it (map_files, else the process's root, else the plain
- * path; each accepted only if it is the mapped file) and keeps the descriptor, unless the image is already open or loaded.
- * Descriptors held are bounded (least recently seen ones are closed; a later sight opens again).
+ * The file of @image is mapped there now.  Opens it (map_files, else the process's root, else the
+ * plain path; each accepted only if it is the mapped file) and keeps the descriptor, unless the
+ * image is already open or loaded. Descriptors held are bounded (least recently seen ones are
+ * closed; a later sight opens again).
  */
 void images_see(struct images *im, uint32_t image, const struct image_sight *sight);
 
 /* Marks an image as wanted: a sample fell into it. Cheap; idempotent. */
 void images_want(struct images *im, uint32_t image);
 
-/* Builds wanted tables for at most about @budget_ns; returns how many states changed. images_wanting(): how many still wait. */
+/* Builds wanted tables for at most about @budget_ns; returns how many states changed.
+ * images_wanting(): how many still wait. */
 size_t images_work(struct images *im, uint64_t budget_ns);
 size_t images_wanting(const struct images *im);
 
 enum image_state { IMAGE_UNSEEN, IMAGE_OPEN, IMAGE_LOADED, IMAGE_FAILED };
 enum image_state images_state(const struct images *im, uint32_t image);
-const char *images_why(const struct images *im, uint32_t image);	/* why it failed or has few names; "" */
+const char *images_why(const struct images *im,
+		       uint32_t image); /* why it failed or has few names; "" */
 /* "symtab", "dynsym", "debug file", "none": where its names are from. */
 const char *images_source(const struct images *im, uint32_t image);
 
 /*
- * The symbol at a file offset.  Returns false where none covers it.  *ret_index is dense within the image
- * (stable while loaded); *ret_name is demangled, borrowed until images_forget().
+ * The symbol at a file offset.  Returns false where none covers it.  *ret_index is dense within the
+ * image (stable while loaded); *ret_name is demangled, borrowed until images_forget().
  */
-struct image_symbol { uint32_t index; const char *name; uint64_t start, size; };
-bool images_symbol(const struct images *im, uint32_t image, uint64_t offset, struct image_symbol *ret);
+struct image_symbol {
+	uint32_t index;
+	const char *name;
+	uint64_t start, size;
+};
+bool images_symbol(const struct images *im, uint32_t image, uint64_t offset,
+		   struct image_symbol *ret);
 
 /* Drops everything of an image. */
 void images_forget(struct images *im, uint32_t image);

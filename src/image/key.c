@@ -11,7 +11,7 @@
 
 int file_key_read(int fd, bool with_build_id, struct file_key *ret)
 {
-	struct file_key key = {0};
+	struct file_key key = { 0 };
 	struct elf_file f;
 	struct stat st;
 
@@ -38,8 +38,8 @@ static bool device_contradicts(const struct file_key *key, const struct image_si
 	return (maj != sight->maj || min != sight->min) && maj != 0 && sight->maj != 0;
 }
 
-bool file_key_matches(const struct file_key *key, const struct image_sight *sight, enum file_via via,
-		      bool on_overlay)
+bool file_key_matches(const struct file_key *key, const struct image_sight *sight,
+		      enum file_via via, bool on_overlay)
 {
 	if (sight->build_id_size != 0 && key->build_id_size != 0) {
 		/* The kernel's records pad a short build-id with zeroes up to 20 bytes. */

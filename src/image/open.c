@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A file is first opened with O_PATH, which has no effect on what it is, examined, and then opened anew for
- * reading through /proc/self/fd: the name cannot change its meaning in between.
+ * A file is first opened with O_PATH, which has no effect on what it is, examined, and then opened
+ * anew for reading through /proc/self/fd: the name cannot change its meaning in between.
  */
 #include "image/open.h"
 
@@ -138,8 +138,9 @@ static int explain(int err, struct reason *why)
 {
 	switch (err) {
 	case -ESTALE:
-		return reason_set(why, err,
-				  "the file was replaced since it was mapped; restart the program, or run ptop as root");
+		return reason_set(
+			why, err,
+			"the file was replaced since it was mapped; restart the program, or run ptop as root");
 	case -EACCES:
 	case -EPERM:
 		return reason_set(why, err, "no right to read the file; run ptop as root");
@@ -159,7 +160,7 @@ static int explain(int err, struct reason *why)
 /* Of several failures, the one that tells most. */
 static int worse(int a, int b)
 {
-	static const int order[] = {-EMFILE, -ENFILE, -ESTALE, -EACCES, -EPERM, -ENOEXEC};
+	static const int order[] = { -EMFILE, -ENFILE, -ESTALE, -EACCES, -EPERM, -ENOEXEC };
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
 		if (a == order[i] || b == order[i])
@@ -183,7 +184,8 @@ int open_mapped(const struct image_sight *sight, struct reason *why)
 
 		if (fd >= 0)
 			return fd;
-		/* Without its capability map_files refuses everybody: that says nothing of the file. */
+		/* Without its capability map_files refuses everybody: that says nothing of the
+		 * file. */
 		if (tries[i] != try_map_files || (fd != -EPERM && fd != -EACCES))
 			err = worse(err, fd);
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * x86-64 (psABI 5.2, binutils' elf_x86_64_*_plt_entry): [endbr64] [bnd] jmp *slot(%rip).  In the lazy
- * half of an IBT PLT there is no such jump but push $index, index being that of the relocation.
- * AArch64 (binutils' elfNN_aarch64_small_plt_entry): [bti c] adrp x16, page; ldr x17, [x16, #low].
+ * x86-64 (psABI 5.2, binutils' elf_x86_64_*_plt_entry): [endbr64] [bnd] jmp *slot(%rip).  In the
+ * lazy half of an IBT PLT there is no such jump but push $index, index being that of the
+ * relocation. AArch64 (binutils' elfNN_aarch64_small_plt_entry): [bti c] adrp x16, page; ldr x17,
+ * [x16, #low].
  */
 #include "image/plt.h"
 
@@ -16,8 +17,8 @@
 
 struct pads {
 	struct raw_symbols *ret;
-	struct map names;		 /* slot address -> name pointer */
-	VEC(const char *) lazy;		 /* by index in .rela.plt */
+	struct map names;                /* slot address -> name pointer */
+	VEC(const char *) lazy;          /* by index in .rela.plt */
 	const struct raw_symbols *named; /* sorted by start */
 };
 
@@ -68,7 +69,7 @@ static const char *relocation_name(const struct pads *p, const struct elf_file *
 static int read_relocations(struct pads *p, const struct elf_file *f, const char *section_name,
 			    bool lazy, uint32_t symbols_max, size_t strings_max)
 {
-	GElf_Shdr header, symbols_header = {0}, strings_header;
+	GElf_Shdr header, symbols_header = { 0 }, strings_header;
 	Elf_Scn *section = elf_file_section(f, section_name, 0, &header), *linked;
 	Elf_Data *data, *symbols = NULL;
 	int err = 0;
@@ -146,8 +147,7 @@ static int decode_x86_section(struct pads *p, const Elf_Data *code, const GElf_S
 	int err = 0;
 
 	for (size_t at = 0; err == 0 && at + entry <= code->d_size; at += entry)
-		err = decode_x86(p, (const uint8_t *)code->d_buf + at, entry,
-				 header->sh_addr + at);
+		err = decode_x86(p, (const uint8_t *)code->d_buf + at, entry, header->sh_addr + at);
 	return err;
 }
 
@@ -196,8 +196,8 @@ static int decode_section(struct pads *p, const struct elf_file *f, const char *
 int plt_collect(struct raw_symbols *plt, const struct elf_file *f, const struct raw_symbols *named,
 		uint32_t symbols_max, size_t strings_max)
 {
-	static const char *const sections[] = {".plt", ".plt.sec", ".plt.got", ".iplt"};
-	struct pads p = {.ret = plt, .named = named};
+	static const char *const sections[] = { ".plt", ".plt.sec", ".plt.got", ".iplt" };
+	struct pads p = { .ret = plt, .named = named };
 	GElf_Shdr header;
 	int err = 0;
 

@@ -70,7 +70,7 @@ int symtab_collect(struct raw_symbols *s, struct code_map *code, const struct el
 		return 0;
 	usable = strings_usable(strings);
 	for (size_t i = 1; i < nr && i < INT32_MAX; i++) {
-		struct raw_symbol raw = {.exported_only = exported_only};
+		struct raw_symbol raw = { .exported_only = exported_only };
 		GElf_Sym symbol;
 
 		if (gelf_getsym(symbols, (int)i, &symbol) == NULL)
@@ -95,7 +95,7 @@ int symtab_collect(struct raw_symbols *s, struct code_map *code, const struct el
 static bool radix_pass(const struct raw_symbol *from, struct raw_symbol *to, size_t nr,
 		       unsigned shift)
 {
-	size_t count[DIGITS] = {0}, sum = 0;
+	size_t count[DIGITS] = { 0 }, sum = 0;
 
 	for (size_t i = 0; i < nr; i++)
 		count[(from[i].start >> shift) % DIGITS]++;
@@ -148,8 +148,9 @@ static int binding_rank(uint8_t binding)
 }
 
 /*
- * Which of two names of one address a person knows it by: a function rather than a label, exported rather than
- * local, malloc rather than __libc_malloc, global rather than weak, the shorter, and at last any fixed order.
+ * Which of two names of one address a person knows it by: a function rather than a label, exported
+ * rather than local, malloc rather than __libc_malloc, global rather than weak, the shorter, and at
+ * last any fixed order.
  */
 static bool better_alias(const struct raw_symbol *a, const struct raw_symbol *b)
 {
@@ -196,8 +197,8 @@ static void drop_aliases(struct raw_symbols *s)
 }
 
 /*
- * Clips what runs past its code, and drops labels and functions without a size that a sized one covers: they are places
- * within it.
+ * Clips what runs past its code, and drops labels and functions without a size that a sized one
+ * covers: they are places within it.
  */
 static void clip_and_cover(struct raw_symbols *s, struct code_map *code)
 {
@@ -222,8 +223,9 @@ static void clip_and_cover(struct raw_symbols *s, struct code_map *code)
 }
 
 /*
- * Sizes for those without: up to the next symbol or the end of the code.  Where only exported symbols are known, code
- * without a name may follow at once: such a symbol stands for its own address only.
+ * Sizes for those without: up to the next symbol or the end of the code.  Where only exported
+ * symbols are known, code without a name may follow at once: such a symbol stands for its own
+ * address only.
  */
 static void extend_unsized(struct raw_symbols *s, struct code_map *code, bool complete)
 {

@@ -20,11 +20,11 @@
 #define TABLE_NO_SYMBOL UINT32_MAX
 
 enum table_source {
-	TABLE_NO_NAMES,	  /* PLT names at most */
-	TABLE_DYNSYM,	  /* .dynsym only: exported functions */
+	TABLE_NO_NAMES,   /* PLT names at most */
+	TABLE_DYNSYM,     /* .dynsym only: exported functions */
 	TABLE_MINI_DEBUG, /* .dynsym and .gnu_debugdata */
 	TABLE_DEBUG_FILE, /* .symtab of the separate debug file */
-	TABLE_SYMTAB,	  /* .symtab of the file itself */
+	TABLE_SYMTAB,     /* .symtab of the file itself */
 	NR_TABLE_SOURCES,
 };
 
@@ -34,7 +34,7 @@ struct table_header {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t source; /* enum table_source */
-	uint64_t size;	 /* of all bytes */
+	uint64_t size;   /* of all bytes */
 	uint32_t nr_segments, nr_symbols;
 	uint64_t segments_at, symbols_at, strings_at; /* byte offsets from the header's first */
 	uint64_t strings_size;
@@ -50,11 +50,12 @@ struct table_segment {
 
 /* Starts are strictly rising; ranges may nest or overlap. */
 struct table_symbol {
-	uint64_t start; /* vaddr */
-	uint32_t size;	/* > 0 */
-	uint32_t name;	/* offset in the string pool */
-	uint32_t outer; /* an earlier symbol that may reach past this one's end, or TABLE_NO_SYMBOL */
-	uint8_t kind;	/* enum table_kind */
+	uint64_t start;  /* vaddr */
+	uint32_t size;   /* > 0 */
+	uint32_t name;   /* offset in the string pool */
+	uint32_t outer;  /* an earlier symbol that may reach past this one's end, or TABLE_NO_SYMBOL
+			  */
+	uint8_t kind;    /* enum table_kind */
 	uint8_t binding; /* STB_* */
 	uint8_t unused[2];
 };
@@ -82,8 +83,8 @@ bool table_vaddr(const struct table *t, uint64_t file_offset, uint64_t *ret_vadd
 bool table_offset(const struct table *t, uint64_t vaddr, uint64_t *ret_offset);
 
 /*
- * The innermost symbol whose range holds the address; TABLE_NO_SYMBOL in a gap: the symbol before a gap
- * never answers for it.
+ * The innermost symbol whose range holds the address; TABLE_NO_SYMBOL in a gap: the symbol before a
+ * gap never answers for it.
  */
 uint32_t table_find(const struct table *t, uint64_t vaddr);
 

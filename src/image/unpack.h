@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 /*
- * Unpacks @size bytes into a malloc'd buffer of at most @max bytes.  0, -EBADMSG (damaged), -EFBIG (more than
+ * Unpacks @size bytes into a malloc'd buffer of at most @max bytes.  0, -EBADMSG (damaged), -EFBIG
+ * (more than
  * @max, or the stream asks for more than 64 MiB of working memory), -ENOMEM.
  */
 int unpack_xz(const uint8_t *bytes, size_t size, size_t max, uint8_t **ret_bytes, size_t *ret_size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Section headers lie past the end of the program headers' segments, so the size is that of the mapping,
- * as /proc/self/maps tells it: nothing beyond is touched, whatever the headers say.
+ * Section headers lie past the end of the program headers' segments, so the size is that of the
+ * mapping, as /proc/self/maps tells it: nothing beyond is touched, whatever the headers say.
  */
 #include "image/vdso.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The vdso: code that the kernel maps into every process, an ELF file without a file.  Ours is that of all processes of
- * our own word size, and reading ours trusts nobody.
+ * The vdso: code that the kernel maps into every process, an ELF file without a file.  Ours is that
+ * of all processes of our own word size, and reading ours trusts nobody.
  */
 #ifndef PTOP_IMAGE_VDSO_H
 #define PTOP_IMAGE_VDSO_H

@@ -67,8 +67,7 @@ size_t elf_bytes_section(struct elf_bytes *e, const char *name, uint32_t type, u
 {
 	size_t length = strlen(name) + 1;
 
-	require(e->nr_sections < ELF_BYTES_SECTIONS &&
-		e->names_size + length <= sizeof(e->names));
+	require(e->nr_sections < ELF_BYTES_SECTIONS && e->names_size + length <= sizeof(e->names));
 	e->sections[e->nr_sections] = (Elf64_Shdr){
 		.sh_name = (uint32_t)e->names_size,
 		.sh_type = type,
@@ -112,8 +111,8 @@ size_t elf_bytes_symbols(struct elf_bytes *e, uint32_t type, const struct elf_by
 		memcpy(text + at, symbols[i].name, strlen(symbols[i].name));
 		at += strlen(symbols[i].name) + 1;
 	}
-	strings = elf_bytes_section(e, type == SHT_DYNSYM ? ".dynstr" : ".strtab", SHT_STRTAB, 0,
-				    0, text, strings_size);
+	strings = elf_bytes_section(e, type == SHT_DYNSYM ? ".dynstr" : ".strtab", SHT_STRTAB, 0, 0,
+				    text, strings_size);
 	index = elf_bytes_section(e, type == SHT_DYNSYM ? ".dynsym" : ".symtab", type, 0, 0, table,
 				  (nr + 1) * sizeof(*table));
 	e->sections[index].sh_link = (uint32_t)strings;
@@ -126,8 +125,8 @@ size_t elf_bytes_symbols(struct elf_bytes *e, uint32_t type, const struct elf_by
 
 void elf_bytes_build_id(struct elf_bytes *e, const uint8_t *id, size_t size)
 {
-	uint8_t note[64] = {4, 0, 0, 0, (uint8_t)size, 0, 0, 0, NT_GNU_BUILD_ID, 0, 0, 0, 'G', 'N',
-			    'U'};
+	uint8_t note[64] = { 4, 0, 0, 0,   (uint8_t)size, 0,  0, 0, NT_GNU_BUILD_ID,
+			     0, 0, 0, 'G', 'N',           'U' };
 	size_t index;
 
 	require(size <= sizeof(note) - 16);
@@ -142,7 +141,7 @@ void elf_bytes_finish(struct elf_bytes *e)
 	size_t names = elf_bytes_section(e, ".shstrtab", SHT_STRTAB, 0, 0, "", 0);
 	size_t sections;
 	Elf64_Ehdr header = {
-		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
 		.e_type = e->type,
 		.e_machine = e->machine,
 		.e_version = EV_CURRENT,

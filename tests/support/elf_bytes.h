@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Writes small 64-bit little-endian ELF files for tests: only headers and what a test puts in.  Sections without bytes
- * (code whose content no test reads) are headers only, so files stay tiny whatever addresses they tell of.
- * Aborts where memory is out or a bound of these arrays is passed.
+ * Writes small 64-bit little-endian ELF files for tests: only headers and what a test puts in.
+ * Sections without bytes (code whose content no test reads) are headers only, so files stay tiny
+ * whatever addresses they tell of. Aborts where memory is out or a bound of these arrays is passed.
  */
 #ifndef PTOP_SUPPORT_ELF_BYTES_H
 #define PTOP_SUPPORT_ELF_BYTES_H

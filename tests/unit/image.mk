@@ -1,1 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+check_PROGRAMS += \
+	tests/unit/test_build \
+	tests/unit/test_build_hostile \
+	tests/unit/test_debugfile \
+	tests/unit/test_images \
+	tests/unit/test_table
+
+elf_bytes_sources = tests/support/elf_bytes.c tests/support/elf_bytes.h
+
+tests_unit_test_build_SOURCES = tests/unit/test_build.c $(elf_bytes_sources)
+tests_unit_test_build_LDADD = $(unit_LDADD)
+tests_unit_test_build_hostile_SOURCES = tests/unit/test_build_hostile.c $(elf_bytes_sources)
+tests_unit_test_build_hostile_LDADD = $(unit_LDADD)
+tests_unit_test_debugfile_SOURCES = tests/unit/test_debugfile.c $(elf_bytes_sources)
+tests_unit_test_debugfile_LDADD = $(unit_LDADD)
+tests_unit_test_images_SOURCES = tests/unit/test_images.c $(elf_bytes_sources)
+tests_unit_test_images_LDADD = $(unit_LDADD)
+tests_unit_test_table_SOURCES = tests/unit/test_table.c
+tests_unit_test_table_LDADD = $(unit_LDADD)

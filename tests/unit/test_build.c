@@ -26,7 +26,7 @@ struct built {
 
 static void build_from(struct elf_bytes *e, int debug_fd, struct built *ret)
 {
-	struct reason why = {0};
+	struct reason why = { 0 };
 	int fd;
 
 	elf_bytes_finish(e);
@@ -81,15 +81,15 @@ static struct built build_program(const struct elf_bytes_symbol *symbols, size_t
 static void sizes_are_respected(void **state)
 {
 	static const struct elf_bytes_symbol symbols[] = {
-		{"first", 0x1000, 0x10, STT_FUNC, STB_GLOBAL, 1},
-		{"second", 0x1020, 0x10, STT_FUNC, STB_LOCAL, 1},
-		{"huge", 0x1f00, UINT64_MAX - 5, STT_FUNC, STB_GLOBAL, 1},
-		{"data", 0x1100, 0x10, STT_OBJECT, STB_GLOBAL, 1},
-		{"tls", 0x1120, 0x10, STT_TLS, STB_GLOBAL, 1},
-		{"file.c", 0x1140, 0, STT_FILE, STB_LOCAL, 1},
-		{"", 0x1160, 0, STT_SECTION, STB_LOCAL, 1},
-		{"undefined", 0x1180, 0x10, STT_FUNC, STB_GLOBAL, 0},
-		{"beyond", 0x5000, 0x10, STT_FUNC, STB_GLOBAL, 1},
+		{ "first", 0x1000, 0x10, STT_FUNC, STB_GLOBAL, 1 },
+		{ "second", 0x1020, 0x10, STT_FUNC, STB_LOCAL, 1 },
+		{ "huge", 0x1f00, UINT64_MAX - 5, STT_FUNC, STB_GLOBAL, 1 },
+		{ "data", 0x1100, 0x10, STT_OBJECT, STB_GLOBAL, 1 },
+		{ "tls", 0x1120, 0x10, STT_TLS, STB_GLOBAL, 1 },
+		{ "file.c", 0x1140, 0, STT_FILE, STB_LOCAL, 1 },
+		{ "", 0x1160, 0, STT_SECTION, STB_LOCAL, 1 },
+		{ "undefined", 0x1180, 0x10, STT_FUNC, STB_GLOBAL, 0 },
+		{ "beyond", 0x5000, 0x10, STT_FUNC, STB_GLOBAL, 1 },
 	};
 	struct built b = build_program(symbols, NR(symbols), SHT_SYMTAB);
 
@@ -112,13 +112,13 @@ static void sizes_are_respected(void **state)
 static void unsized_reach_to_the_next(void **state)
 {
 	static const struct elf_bytes_symbol symbols[] = {
-		{"asm_one", 0x1000, 0, STT_NOTYPE, STB_GLOBAL, 1},
-		{"asm_two", 0x1040, 0, STT_FUNC, STB_LOCAL, 1},
-		{"sized", 0x1080, 0x80, STT_FUNC, STB_GLOBAL, 1},
-		{"label_inside", 0x10a0, 0, STT_NOTYPE, STB_LOCAL, 1},
-		{"$x", 0x1010, 0, STT_NOTYPE, STB_LOCAL, 1},
-		{"$d.12", 0x1020, 0, STT_NOTYPE, STB_LOCAL, 1},
-		{"last", 0x1200, 0, STT_FUNC, STB_GLOBAL, 1},
+		{ "asm_one", 0x1000, 0, STT_NOTYPE, STB_GLOBAL, 1 },
+		{ "asm_two", 0x1040, 0, STT_FUNC, STB_LOCAL, 1 },
+		{ "sized", 0x1080, 0x80, STT_FUNC, STB_GLOBAL, 1 },
+		{ "label_inside", 0x10a0, 0, STT_NOTYPE, STB_LOCAL, 1 },
+		{ "$x", 0x1010, 0, STT_NOTYPE, STB_LOCAL, 1 },
+		{ "$d.12", 0x1020, 0, STT_NOTYPE, STB_LOCAL, 1 },
+		{ "last", 0x1200, 0, STT_FUNC, STB_GLOBAL, 1 },
 	};
 	struct built b = build_program(symbols, NR(symbols), SHT_SYMTAB);
 
@@ -142,19 +142,19 @@ static void unsized_reach_to_the_next(void **state)
 static void aliases_choose_the_known_name(void **state)
 {
 	static const struct elf_bytes_symbol symbols[] = {
-		{"__libc_malloc", 0x1000, 8, STT_FUNC, STB_GLOBAL, 1},
-		{"malloc", 0x1000, 8, STT_FUNC, STB_GLOBAL, 1},
-		{"__GI_write", 0x1010, 8, STT_FUNC, STB_LOCAL, 1},
-		{"__write", 0x1010, 8, STT_FUNC, STB_GLOBAL, 1},
-		{"write", 0x1010, 8, STT_FUNC, STB_WEAK, 1},
-		{"weak", 0x1020, 8, STT_FUNC, STB_WEAK, 1},
-		{"global", 0x1020, 8, STT_FUNC, STB_GLOBAL, 1},
-		{"label", 0x1030, 8, STT_NOTYPE, STB_GLOBAL, 1},
-		{"local_function", 0x1030, 8, STT_FUNC, STB_LOCAL, 1},
-		{"longer_name", 0x1040, 8, STT_FUNC, STB_GLOBAL, 1},
-		{"longer", 0x1040, 0, STT_FUNC, STB_GLOBAL, 1},
-		{"versioned@@V_2", 0x1050, 8, STT_FUNC, STB_GLOBAL, 1},
-		{"resolver", 0x1060, 8, STT_GNU_IFUNC, STB_GLOBAL, 1},
+		{ "__libc_malloc", 0x1000, 8, STT_FUNC, STB_GLOBAL, 1 },
+		{ "malloc", 0x1000, 8, STT_FUNC, STB_GLOBAL, 1 },
+		{ "__GI_write", 0x1010, 8, STT_FUNC, STB_LOCAL, 1 },
+		{ "__write", 0x1010, 8, STT_FUNC, STB_GLOBAL, 1 },
+		{ "write", 0x1010, 8, STT_FUNC, STB_WEAK, 1 },
+		{ "weak", 0x1020, 8, STT_FUNC, STB_WEAK, 1 },
+		{ "global", 0x1020, 8, STT_FUNC, STB_GLOBAL, 1 },
+		{ "label", 0x1030, 8, STT_NOTYPE, STB_GLOBAL, 1 },
+		{ "local_function", 0x1030, 8, STT_FUNC, STB_LOCAL, 1 },
+		{ "longer_name", 0x1040, 8, STT_FUNC, STB_GLOBAL, 1 },
+		{ "longer", 0x1040, 0, STT_FUNC, STB_GLOBAL, 1 },
+		{ "versioned@@V_2", 0x1050, 8, STT_FUNC, STB_GLOBAL, 1 },
+		{ "resolver", 0x1060, 8, STT_GNU_IFUNC, STB_GLOBAL, 1 },
 	};
 	struct built b = build_program(symbols, NR(symbols), SHT_SYMTAB);
 
@@ -173,10 +173,10 @@ static void aliases_choose_the_known_name(void **state)
 static void nested_symbols_answer_for_their_part(void **state)
 {
 	static const struct elf_bytes_symbol symbols[] = {
-		{"outer", 0x1000, 0x100, STT_FUNC, STB_GLOBAL, 1},
-		{"middle", 0x1020, 0x40, STT_FUNC, STB_GLOBAL, 1},
-		{"inner", 0x1030, 0x08, STT_FUNC, STB_GLOBAL, 1},
-		{"crossing", 0x10f0, 0x20, STT_FUNC, STB_GLOBAL, 1},
+		{ "outer", 0x1000, 0x100, STT_FUNC, STB_GLOBAL, 1 },
+		{ "middle", 0x1020, 0x40, STT_FUNC, STB_GLOBAL, 1 },
+		{ "inner", 0x1030, 0x08, STT_FUNC, STB_GLOBAL, 1 },
+		{ "crossing", 0x10f0, 0x20, STT_FUNC, STB_GLOBAL, 1 },
 	};
 	struct built b = build_program(symbols, NR(symbols), SHT_SYMTAB);
 
@@ -195,8 +195,8 @@ static void nested_symbols_answer_for_their_part(void **state)
 static void segments_map_offsets(void **state)
 {
 	static const struct elf_bytes_symbol symbols[] = {
-		{"near", 0x401100, 0x10, STT_FUNC, STB_GLOBAL, 1},
-		{"far", 0x902210, 0x10, STT_FUNC, STB_GLOBAL, 2},
+		{ "near", 0x401100, 0x10, STT_FUNC, STB_GLOBAL, 1 },
+		{ "far", 0x902210, 0x10, STT_FUNC, STB_GLOBAL, 2 },
 	};
 	struct elf_bytes e;
 	struct built b;
@@ -225,9 +225,9 @@ static void segments_map_offsets(void **state)
 static void sections_bound_unsized(void **state)
 {
 	static const struct elf_bytes_symbol symbols[] = {
-		{"_init", 0x1000, 0, STT_FUNC, STB_GLOBAL, 1},
-		{"main", 0x1100, 0x10, STT_FUNC, STB_GLOBAL, 2},
-		{"in_the_hole", 0x1080, 0x10, STT_FUNC, STB_GLOBAL, 1},
+		{ "_init", 0x1000, 0, STT_FUNC, STB_GLOBAL, 1 },
+		{ "main", 0x1100, 0x10, STT_FUNC, STB_GLOBAL, 2 },
+		{ "in_the_hole", 0x1080, 0x10, STT_FUNC, STB_GLOBAL, 1 },
 	};
 	struct elf_bytes e;
 	struct built b;
@@ -254,7 +254,7 @@ static void add_relocations(struct elf_bytes *e, const char *name, size_t symbol
 	size_t index;
 
 	for (size_t i = 0; i < nr; i++)
-		r[i] = (Elf64_Rela){slot + 8 * i, ELF64_R_INFO(first + i, type), 0};
+		r[i] = (Elf64_Rela){ slot + 8 * i, ELF64_R_INFO(first + i, type), 0 };
 	index = elf_bytes_section(e, name, SHT_RELA, 0, 0, r, nr * sizeof(r[0]));
 	e->sections[index].sh_link = (uint32_t)symbols;
 	e->sections[index].sh_entsize = sizeof(r[0]);
@@ -275,12 +275,12 @@ static void put_jump(uint8_t *code, const char *prefix, size_t length, uint64_t 
 static void plt_of_x86_64(void **state)
 {
 	static const struct elf_bytes_symbol symbols[] = {
-		{"write", 0, 0, STT_FUNC, STB_GLOBAL, 0},
-		{"read", 0, 0, STT_FUNC, STB_GLOBAL, 0},
-		{"_ZN3foo3barEv", 0, 0, STT_FUNC, STB_GLOBAL, 0},
+		{ "write", 0, 0, STT_FUNC, STB_GLOBAL, 0 },
+		{ "read", 0, 0, STT_FUNC, STB_GLOBAL, 0 },
+		{ "_ZN3foo3barEv", 0, 0, STT_FUNC, STB_GLOBAL, 0 },
 	};
-	uint8_t plt[48] = {0xff, 0x35}, sec[32] = {0}, got[8] = {0};
-	static const uint8_t lazy[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x68, 1, 0, 0, 0, 0xf2, 0xe9};
+	uint8_t plt[48] = { 0xff, 0x35 }, sec[32] = { 0 }, got[8] = { 0 };
+	static const uint8_t lazy[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x68, 1, 0, 0, 0, 0xf2, 0xe9 };
 	struct elf_bytes e;
 	struct built b;
 	size_t dynsym;
@@ -315,10 +315,11 @@ static void plt_of_x86_64(void **state)
 static void plt_of_aarch64(void **state)
 {
 	static const struct elf_bytes_symbol symbols[] = {
-		{"write", 0, 0, STT_FUNC, STB_GLOBAL, 0},
-		{"read", 0, 0, STT_FUNC, STB_GLOBAL, 0},
+		{ "write", 0, 0, STT_FUNC, STB_GLOBAL, 0 },
+		{ "read", 0, 0, STT_FUNC, STB_GLOBAL, 0 },
 	};
-	/* bti c; adrp x16, +0x2000; ldr x17, [x16, #0]; add x16; br x17; then the same for slot 8 without bti. */
+	/* bti c; adrp x16, +0x2000; ldr x17, [x16, #0]; add x16; br x17; then the same for slot 8
+	 * without bti. */
 	static const uint32_t plt[] = {
 		0xd503245f, 0xd0000010, 0xf9400211, 0x91000210, 0xd61f0220,
 		0xd0000010, 0xf9400611, 0x91002210, 0xd61f0220,
@@ -344,10 +345,10 @@ static void plt_of_aarch64(void **state)
 static void ifunc_slots_of_static_programs(void **state)
 {
 	static const struct elf_bytes_symbol symbols[] = {
-		{"memcpy", 0x1800, 0x20, STT_GNU_IFUNC, STB_GLOBAL, 1},
+		{ "memcpy", 0x1800, 0x20, STT_GNU_IFUNC, STB_GLOBAL, 1 },
 	};
-	Elf64_Rela r = {0x3000, ELF64_R_INFO(0, R_X86_64_IRELATIVE), 0x1800};
-	uint8_t plt[16] = {0};
+	Elf64_Rela r = { 0x3000, ELF64_R_INFO(0, R_X86_64_IRELATIVE), 0x1800 };
+	uint8_t plt[16] = { 0 };
 	struct elf_bytes e;
 	struct built b;
 	size_t index;
@@ -368,11 +369,11 @@ static void ifunc_slots_of_static_programs(void **state)
 static void debug_file_gives_names(void **state)
 {
 	static const struct elf_bytes_symbol exported[] = {
-		{"api", 0x1000, 0x10, STT_FUNC, STB_GLOBAL, 1},
+		{ "api", 0x1000, 0x10, STT_FUNC, STB_GLOBAL, 1 },
 	};
 	static const struct elf_bytes_symbol all[] = {
-		{"api", 0x1000, 0x10, STT_FUNC, STB_GLOBAL, 1},
-		{"hidden", 0x1010, 0x10, STT_FUNC, STB_LOCAL, 1},
+		{ "api", 0x1000, 0x10, STT_FUNC, STB_GLOBAL, 1 },
+		{ "hidden", 0x1010, 0x10, STT_FUNC, STB_LOCAL, 1 },
 	};
 	struct elf_bytes debug, e;
 	struct built b;
@@ -398,10 +399,10 @@ static void debug_file_gives_names(void **state)
 static void mini_debug_info_is_unpacked(void **state)
 {
 	static const struct elf_bytes_symbol hidden[] = {
-		{"hidden", 0x1010, 0x10, STT_FUNC, STB_LOCAL, 1},
+		{ "hidden", 0x1010, 0x10, STT_FUNC, STB_LOCAL, 1 },
 	};
 	static const struct elf_bytes_symbol exported[] = {
-		{"api", 0x1000, 0x10, STT_FUNC, STB_GLOBAL, 1},
+		{ "api", 0x1000, 0x10, STT_FUNC, STB_GLOBAL, 1 },
 	};
 	uint8_t packed[65536];
 	struct elf_bytes mini, e;
