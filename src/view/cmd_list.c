@@ -147,8 +147,6 @@ int cmd_left_vi(struct ui *ui, uint64_t now_ns)
 int cmd_hottest(struct ui *ui, uint64_t now_ns)
 {
 	(void)now_ns;
-	if (!list_row(ui_list(ui), &ui->answer))
-		return 0;
 	ui->auto_left[ui->view] = 0;
 	ui->want |= WANT_HOTTEST;
 	return ui_ask(ui);

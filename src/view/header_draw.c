@@ -139,7 +139,20 @@ static void say_losses(struct line *l, const struct ui_status *st)
 	}
 }
 
-static void facts_line(struct ui *ui, struct line *l)
+/* Who is watched; a long list is cut, so that losses keep their place. */
+static void say_target(struct ui *ui, struct line *l, int columns)
+{
+	const char *target = ui->facts.target;
+	size_t room = columns > 80 ? (size_t)columns / 3 : 20;
+
+	if (text_width(target) <= room)
+		say(l, 2, false, ROLE_STRONG, "%s", target);
+	else
+		say(l, 2, false, ROLE_STRONG, "%.*s%s", (int)text_prefix(target, room - 1), target,
+		    ui->ascii ? "~" : "…");
+}
+
+static void facts_line(struct ui *ui, struct line *l, int columns)
 {
 	const struct ui_status *st = &ui->facts.st;
 	char n[16];
@@ -152,9 +165,9 @@ static void facts_line(struct ui *ui, struct line *l)
 		say(l, 1, false, ROLE_STRONG, "%s every %s", st->event, n);
 	}
 	say(l, 4, false, ROLE_HEADER, "%s", modes(ui));
-	say(l, 3, false, ROLE_STRONG, "%s", st->target);
+	say_target(ui, l, columns);
 	if (st->ended)
-		say(l, 2, false, ROLE_WARNING, "ended%s%s%s", st->ended_how[0] ? " (" : "",
+		say(l, 3, false, ROLE_WARNING, "ended%s%s%s", st->ended_how[0] ? " (" : "",
 		    st->ended_how, st->ended_how[0] ? ")" : "");
 	text_count(n, (uint64_t)(st->samples_per_s > 0.0 ? st->samples_per_s + 0.5 : 0.0));
 	say(l, 5, true, ROLE_HEADER, "%s smp/s", n);
@@ -269,7 +282,7 @@ int header_draw(struct ui *ui, struct canvas *c)
 
 	if (c->rows < 2)
 		return 0;
-	facts_line(ui, &l);
+	facts_line(ui, &l, c->columns);
 	drop(&l, c->columns, 0);
 	draw(c, 0, &l, &from, &to);
 	if (c->rows < 6)

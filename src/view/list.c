@@ -23,7 +23,7 @@ void list_done(struct list *l)
 }
 
 struct placed {
-	double anchor;
+	float anchor, second; /* by the sorted figure, then by the other one */
 	uint64_t path;
 	uint32_t row;
 };
@@ -34,29 +34,45 @@ static int compare_placed(const void *pa, const void *pb)
 
 	if (a->anchor != b->anchor)
 		return a->anchor > b->anchor ? -1 : 1;
+	if (a->second != b->second)
+		return a->second > b->second ? -1 : 1;
 	return a->path < b->path ? -1 : a->path > b->path;
 }
 
-static double anchor_of(const struct list *l, const struct answer *a, const struct row *row)
+/* The share of @weight, or @old where that is within the noise of @samples. */
+static float settle(const struct answer *a, uint64_t weight, uint64_t samples, const float *old)
 {
-	uint64_t weight = l->by_self ? row->self : row->total;
-	uint64_t samples = l->by_self ? row->self_samples : row->total_samples;
-	const uint64_t *old = map_find(&l->anchors, row->path);
-	double share, noise, anchor;
+	float share = a->weight ? (float)((double)weight / (double)a->weight) : 0.0f;
+	float noise;
 
-	share = a->weight ? (double)weight / (double)a->weight : 0.0;
 	if (!old)
 		return share;
-	memcpy(&anchor, old, sizeof(anchor));
-	noise = a->samples ? 2.0 * sqrt((double)samples + 1.0) / (double)a->samples : 0.0;
-	return fabs(share - anchor) > noise ? share : anchor;
+	noise = a->samples ? (float)(2.0 * sqrt((double)samples + 1.0) / (double)a->samples) : 0.0f;
+	return fabsf(share - *old) > noise ? share : *old;
+}
+
+static struct placed place(const struct list *l, const struct answer *a, uint32_t index)
+{
+	const struct row *row = &a->rows[index];
+	const uint64_t *bits = map_find(&l->anchors, row->path);
+	struct placed p = { .path = row->path, .row = index };
+	float old[2] = { 0 }, self, total;
+
+	if (bits)
+		memcpy(old, bits, sizeof(old));
+	self = settle(a, row->self, row->self_samples, bits ? &old[!l->by_self] : NULL);
+	total = settle(a, row->total, row->total_samples, bits ? &old[l->by_self] : NULL);
+	p.anchor = l->by_self ? self : total;
+	p.second = l->by_self ? total : self;
+	return p;
 }
 
 static int remember(struct map *anchors, const struct placed *p)
 {
+	const float both[2] = { p->anchor, p->second };
 	uint64_t bits;
 
-	memcpy(&bits, &p->anchor, sizeof(bits));
+	memcpy(&bits, both, sizeof(bits));
 	return map_set(anchors, p->path, bits);
 }
 
@@ -71,9 +87,7 @@ static int push_siblings(struct list *l, const struct answer *a, struct walk *w,
 	size_t from = w->siblings.nr;
 
 	for (uint32_t i = first; i != NONE; i = a->rows[i].next) {
-		struct placed p = { .anchor = anchor_of(l, a, &a->rows[i]),
-				    .path = a->rows[i].path,
-				    .row = i };
+		struct placed p = place(l, a, i);
 
 		if (vec_push(&w->siblings, p) || remember(&w->anchors, &p))
 			return -ENOMEM;

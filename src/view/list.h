@@ -20,7 +20,7 @@
 struct list {
 	bool all;		/* rows are open unless in .flipped; else closed unless in it */
 	struct map flipped;
-	struct map anchors;	/* path -> share (a double's bits) that gives a row its place */
+	struct map anchors;	/* path -> the two shares (floats) that give a row its place */
 	bool by_self;		/* order by self, else by total */
 	VEC(uint32_t) order;	/* every row of the answer, children behind their parent */
 	VEC(uint32_t) shown;	/* of them the ones that no fold hides: indices of rows */

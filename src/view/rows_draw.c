@@ -53,24 +53,35 @@ static void layout_of(struct ui *ui, const struct canvas *c, struct column_layou
 	column_layout(ui->view, c->columns, !isnan(ui->measure.cpus), ret);
 }
 
+/* "FUNCTION: call tree by process", "▾SELF" */
+static void title_of(struct ui *ui, enum column_id id, char *out, size_t size)
+{
+	static const char *const by[NR_UI_GROUPINGS] = { "", " by command", " by process",
+							 " by thread" };
+	enum column_id sorted = ui_list(ui)->by_self ? COLUMN_self : COLUMN_total;
+
+	if (id == COLUMN_function && (ui->view != QUERY_FUNCTIONS || ui->grouping))
+		snprintf(out, size, "%s: %s%s", columns[id].title, view_of(ui->view)->title,
+			 by[ui->grouping]);
+	else if (id == sorted)
+		snprintf(out, size, "%s%s", ui->ascii ? "*" : "▾", columns[id].title);
+	else
+		snprintf(out, size, "%s", columns[id].title);
+}
+
 void rows_draw_titles(struct ui *ui, struct canvas *c, int row)
 {
-	enum column_id sorted = ui_list(ui)->by_self ? COLUMN_self : COLUMN_total;
 	struct column_layout l;
 
 	layout_of(ui, c, &l);
 	canvas_fill(c, row, 0, c->columns, ROLE_TITLE, ' ');
 	for (int i = 0; i < NR_COLUMNS; i++) {
-		char title[32];
+		char title[64];
 		int width;
 
 		if (!l.width[i])
 			continue;
-		snprintf(title, sizeof(title), "%s%s",
-			 i != (int)sorted ? ""
-			 : ui->ascii      ? "*"
-					  : "▾",
-			 columns[i].title);
+		title_of(ui, (enum column_id)i, title, sizeof(title));
 		width = (int)text_width(title);
 		if (columns[i].align == COLUMN_RIGHT && width < l.width[i])
 			canvas_text(c, row, l.at[i] + l.width[i] - width, width, ROLE_TITLE, title);
@@ -212,7 +223,7 @@ void rows_draw(struct ui *ui, struct canvas *c, int row, int lines)
 		size_t at = list->top + (size_t)i;
 
 		draw_row(ui, c, row + i, &l, &ui->answer.rows[list->shown.at[at]]);
-		if (at == list->cursor)
+		if (at == list->cursor && ui->page == PAGE_NONE)
 			canvas_mark(c, row + i);
 	}
 }

@@ -205,8 +205,9 @@ void ui_status(struct ui *ui, const struct ui_status *st)
 	f->st.event = fact(f->event, sizeof(f->event), st->event);
 	f->st.target = fact(f->target, sizeof(f->target), st->target);
 	f->st.ended_how = fact(f->how, sizeof(f->how), st->ended_how);
-	f->nr_notes = st->nr_notes < UI_NOTES ? st->nr_notes : UI_NOTES;
-	for (size_t i = 0; i < f->nr_notes; i++)
+	if (!ui->paused) /* a new note would move the rows down */
+		f->nr_notes = st->nr_notes < UI_NOTES ? st->nr_notes : UI_NOTES;
+	for (size_t i = 0; !ui->paused && i < f->nr_notes; i++)
 		fact(f->notes[i], sizeof(f->notes[i]), st->notes[i]);
 	f->st.notes = NULL;
 	f->st.nr_notes = f->nr_notes;
@@ -262,7 +263,7 @@ static int note_draw(struct ui *ui, struct canvas *c, int row)
 	const char *text = ui->message;
 	size_t more;
 
-	if (ui->message[0] && ui->now_ns > ui->message_until_ns)
+	if (ui->message[0] && ui->now_ns > ui->message_until_ns && !ui->paused)
 		ui->message[0] = '\0';
 	if (!ui->message[0]) {
 		if (!ui->facts.nr_notes)
@@ -275,7 +276,7 @@ static int note_draw(struct ui *ui, struct canvas *c, int row)
 	canvas_fill(c, row, 0, c->columns, ROLE_WARNING, ' ');
 	if (more && c->columns >= 60) {
 		canvas_text(c, row, 0, c->columns - 12, ROLE_WARNING, text);
-		canvas_printf(c, row, c->columns - 11, 11, ROLE_WARNING, " +%zu: press !", more);
+		canvas_printf(c, row, c->columns - 10, 10, ROLE_WARNING, "! +%zu more", more);
 	} else {
 		canvas_text(c, row, 0, c->columns, ROLE_WARNING, text);
 	}

@@ -7,7 +7,7 @@
  *	flags = ui_key(ui, key, now)		for each key
  *	UI_CONTROL -> ui_control() until false	a change of sampling, a file to write, ...
  *	UI_NEED_EVENTS -> ui_set_events()	the event menu was opened
- *	UI_REQUERY, or each refresh:
+ *	UI_REQUERY (before the next key, which may act on the new rows), or each refresh:
  *		ui_wanted(ui, now, &question); query; ui_answer(ui, &answer, &measure)
  *	each refresh: ui_status(ui, &status)
  *	UI_REDRAW, or after any of the above: ui_draw(ui, canvas), which costs the visible rows only

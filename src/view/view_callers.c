@@ -6,6 +6,6 @@
 #include "view/model.h"
 
 const struct view view_callers = {
-	.title = "callers",
+	.title = "callers below",
 	.by_self = false,
 };
