@@ -30,7 +30,7 @@ AC_DEFUN([PTOP_LIB_PTHREAD], [
 AC_DEFUN([PTOP_WARNINGS], [
 	AC_ARG_ENABLE([werror],
 		[AS_HELP_STRING([--enable-werror], [make every compiler warning an error])])
-	WARN_CFLAGS="-Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wvla"
+	WARN_CFLAGS="-Wall -Wextra -Wstrict-prototypes -Wvla"
 	AS_IF([test "x$enable_werror" = xyes], [WARN_CFLAGS="$WARN_CFLAGS -Werror"])
 	AC_SUBST([WARN_CFLAGS])
 ])
