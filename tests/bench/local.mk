@@ -3,10 +3,14 @@
 #	make bench		all benchmarks; each prints its figures and its bound
 
 bench_programs = \
+	tests/bench/bench_decode \
+	tests/bench/bench_image \
 	tests/bench/bench_lane \
+	tests/bench/bench_order \
 	tests/bench/bench_query \
 	tests/bench/bench_stacks \
-	tests/bench/bench_store
+	tests/bench/bench_store \
+	tests/bench/bench_symbols
 bench_scripts =
 
 EXTRA_PROGRAMS += $(bench_programs)
@@ -14,14 +18,22 @@ CLEANFILES += $(bench_programs)
 EXTRA_DIST += $(bench_scripts) tests/bench/run.sh
 
 bench_ldadd = libptop.a $(ptop_libs)
+tests_bench_bench_decode_SOURCES = tests/bench/bench_decode.c
+tests_bench_bench_decode_LDADD = $(bench_ldadd)
+tests_bench_bench_image_SOURCES = tests/bench/bench_image.c
+tests_bench_bench_image_LDADD = $(bench_ldadd)
 tests_bench_bench_lane_SOURCES = tests/bench/bench_lane.c
 tests_bench_bench_lane_LDADD = $(bench_ldadd)
+tests_bench_bench_order_SOURCES = tests/bench/bench_order.c
+tests_bench_bench_order_LDADD = $(bench_ldadd)
 tests_bench_bench_query_SOURCES = tests/bench/bench_query.c
 tests_bench_bench_query_LDADD = $(bench_ldadd)
 tests_bench_bench_stacks_SOURCES = tests/bench/bench_stacks.c
 tests_bench_bench_stacks_LDADD = $(bench_ldadd)
 tests_bench_bench_store_SOURCES = tests/bench/bench_store.c
 tests_bench_bench_store_LDADD = $(bench_ldadd)
+tests_bench_bench_symbols_SOURCES = tests/bench/bench_symbols.c
+tests_bench_bench_symbols_LDADD = $(bench_ldadd)
 
 bench: all $(bench_programs)
 	$(AM_TESTS_ENVIRONMENT) $(SHELL) $(srcdir)/tests/bench/run.sh $(bench_programs) $(bench_scripts)

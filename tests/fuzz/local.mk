@@ -10,6 +10,7 @@ fuzz_programs = \
 	tests/fuzz/fuzz_elf \
 	tests/fuzz/fuzz_event \
 	tests/fuzz/fuzz_kallsyms \
+	tests/fuzz/fuzz_perfmap \
 	tests/fuzz/fuzz_procfs \
 	tests/fuzz/fuzz_table \
 	tests/fuzz/fuzz_text
@@ -38,6 +39,8 @@ tests_fuzz_fuzz_event_SOURCES = tests/fuzz/fuzz_event.c $(fuzz_main)
 tests_fuzz_fuzz_event_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_kallsyms_SOURCES = tests/fuzz/fuzz_kallsyms.c $(fuzz_main)
 tests_fuzz_fuzz_kallsyms_LDADD = $(fuzz_ldadd)
+tests_fuzz_fuzz_perfmap_SOURCES = tests/fuzz/fuzz_perfmap.c $(fuzz_main)
+tests_fuzz_fuzz_perfmap_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_procfs_SOURCES = tests/fuzz/fuzz_procfs.c $(fuzz_main)
 tests_fuzz_fuzz_procfs_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_table_SOURCES = tests/fuzz/fuzz_table.c $(fuzz_main)
