@@ -23,24 +23,30 @@
 #include "profile/store.h"
 
 enum orientation {
-	QUERY_FUNCTIONS, /* flat: self; total counts a function once a stack however often it recurs
-			  */
-	QUERY_TREE,      /* from the thread's entry down */
-	QUERY_CALLERS,   /* roots: functions by self; children: who called; a row's self is the
-			  * samples   whose stack begins there, so that total = self + children */
+	/* Flat: self; total counts a function once a stack however often it recurs. */
+	QUERY_FUNCTIONS,
+	/* From the thread's entry down. */
+	QUERY_TREE,
+	/*
+	 * Tops: the innermost functions; children: who called.  A row's self is the samples
+	 * whose stack begins there, so that total = self + children; a top's total is
+	 * what the function itself took.
+	 */
+	QUERY_CALLERS,
 };
 
 #define QUERY_ANY_EVENT 0xff
 #define QUERY_NO_GROUP UINT32_MAX
 
-/* Which function a trie node is; ids are dense enough to index arrays (< nr_functions). */
+/* Which function a trie node is; ids are dense enough to index arrays. */
 struct naming {
 	const uint32_t *function_of; /* by node id, as many as the trie has nodes */
-	uint32_t nr_functions;
-	uint32_t generation; /* changes when function_of of an old node changed (stacks_prune() does
-				so too) */
-	const uint8_t *unnamed; /* by function id: not 0 where only an address is known; NULL: all
-				   are named */
+	uint32_t nr_functions;       /* function ids are below */
+	/* Changes when an old node's function changed: so after stacks_prune(), not at new nodes.
+	 */
+	uint32_t generation;
+	/* By function id: not 0 where only an address is known.  NULL: all are named. */
+	const uint8_t *unnamed;
 };
 
 struct query {
@@ -48,42 +54,50 @@ struct query {
 	uint8_t event;           /* or QUERY_ANY_EVENT */
 	uint8_t hide;            /* samples with any of these SAMPLE_* bits are left out */
 	enum orientation orientation;
-	const uint32_t *group_of; /* by task id: a group; NULL: no grouping */
+	/*
+	 * By task id: a group, below .nr_groups; NULL: no grouping.  Tasks past .nr_tasks and those
+	 * whose group is not below .nr_groups go to one more group, shown as QUERY_NO_GROUP.
+	 */
+	const uint32_t *group_of;
 	size_t nr_tasks;
-	uint32_t nr_groups; /* group ids are below; a task past nr_tasks, or one whose group is not
-			     * below nr_groups, goes to one more group, shown as QUERY_NO_GROUP */
-	const struct map
-		*expanded; /* a set of struct row's .path: only rows in it get their children; tops
-			    * are always there.  NULL: everything.  Borrowed during the query. */
+	uint32_t nr_groups;
+	/*
+	 * A set of struct row's .path: only rows in it get their children; tops are always there.
+	 * NULL: everything.  Borrowed during the query.
+	 */
+	const struct map *expanded;
 };
 
 struct row {
-	uint32_t function;
-	uint32_t group;  /* or QUERY_NO_GROUP; a group's own row has function UINT32_MAX */
-	uint32_t parent; /* row index; UINT32_MAX at the top */
-	uint32_t first_child, next; /* row indices, siblings by falling total; UINT32_MAX ends */
+	uint32_t function;          /* UINT32_MAX: a group's own row */
+	uint32_t group;             /* or QUERY_NO_GROUP */
+	uint32_t parent;            /* row index; UINT32_MAX at the top */
+	uint32_t first_child, next; /* row indices; UINT32_MAX ends */
 	uint32_t depth;             /* 0 at the top */
 	uint64_t self, total;       /* weight */
 	uint64_t self_samples, total_samples;
-	uint64_t path;     /* hash of group and functions from the top: the row's identity over
-			      refreshes */
-	bool has_children; /* also where they were not asked for, then first_child is UINT32_MAX */
+	/* Hash of the group and the functions from the top: the row's identity over refreshes. */
+	uint64_t path;
+	/* Also where they were not asked for; then .first_child is UINT32_MAX. */
+	bool has_children;
 };
 
 struct answer {
 	struct row *rows; /* parents before children */
 	size_t nr_rows;
-	uint32_t first; /* first top row, UINT32_MAX for none; siblings are linked by .next in
-			 * falling total, then self (functions of FUNCTIONS: falling self, then
-			 * total) */
+	/*
+	 * First top row, UINT32_MAX for none.  Siblings are linked by falling total, then self;
+	 * the functions of QUERY_FUNCTIONS by falling self, then total.
+	 */
+	uint32_t first;
 	enum orientation orientation;
 	bool grouped;
 	uint64_t weight, samples; /* all that matched: 100 % */
-	uint64_t bare_weight,
-		bare_samples;     /* of it, without any frame: in no row, or in its group's self */
-	uint64_t unnamed_samples; /* samples whose innermost frame's function is unnamed */
+	/* Of it, without any frame: in no row, or with groups in the group's self. */
+	uint64_t bare_weight, bare_samples;
+	uint64_t unnamed_samples;     /* whose innermost frame's function is unnamed */
 	uint64_t ends[NR_STACK_ENDS]; /* samples by how their stack ended */
-	uint64_t hidden_weight;       /* weight left out by .hide, by the same window and event */
+	uint64_t hidden_weight;       /* left out by .hide, by the same window and event */
 	uint64_t hidden_idle;         /* of it, idle */
 };
 

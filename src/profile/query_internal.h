@@ -7,8 +7,8 @@
  *	rows.c		-> rows, found by path, linked in order
  *	query.c		the whole, and what each orientation makes of the visited nodes
  *
- * Everything by node or by function is a dense array that stays in the cache and is zero between
- *queries: whoever fills an entry lists it, whoever reads it last clears it.
+ * All by node or by function is a dense array that stays in the cache and is zero between
+ * queries: whoever fills an entry lists it, whoever reads it last clears it.
  */
 #ifndef PTOP_PROFILE_QUERY_INTERNAL_H
 #define PTOP_PROFILE_QUERY_INTERNAL_H
@@ -24,11 +24,10 @@ struct node_weight {
 	uint32_t visit; /* index into .visits, while the node is there */
 };
 
-/* Samples of one node within one group, as they are counted; 0 samples: free. Never across two
- * cache lines. */
+/* Samples of one node within one group, as they are counted.  Never across two cache lines. */
 struct pair_slot {
 	uint32_t node, group;
-	uint32_t samples;
+	uint32_t samples; /* 0: free */
 	uint32_t unused;
 };
 
@@ -66,9 +65,10 @@ struct query_cache {
 	struct pair_slot *pair_slots; /* hash by (group, node), at most half used */
 	uint64_t *pair_weights;       /* by slot; NULL while all weights are equal */
 	size_t nr_pair_slots, nr_pairs;
-	VEC(struct pair) pairs; /* what the slots came to, by group: */
-	VEC(uint32_t)
-	group_starts; /* group g has pairs [g] .. [g + 1], nr_groups those of no group */
+	/* What the slots came to: group g has pairs group_starts[g] .. [g + 1]; nr_groups is the
+	 * group of tasks without one. */
+	VEC(struct pair) pairs;
+	VEC(uint32_t) group_starts;
 
 	VEC(struct visit) visits;
 	struct function_weight *functions;

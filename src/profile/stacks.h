@@ -2,12 +2,12 @@
 /*
  * Stacks interned in a trie of locations: a stack is one 32-bit node id, the node of its
  * innermost frame; a node's parent is its caller and always has a smaller id, so totals are one
- * reverse pass. Node 0 is the root and no frame.
+ * reverse pass.  Node 0 is the root and no frame.
  *
  * A location is (image, offset): image ids are given by the space (FRAME_PSEUDO for ptop's own
  * frames such as "[broken stack]"); for kernel and JIT images the offset is the address.
  *
- * A node costs 24-32 bytes, its place in the hash included; nothing is freed but by stacks_prune().
+ * A node costs 24-40 bytes, its place in the hash included; nothing is freed but by stacks_prune().
  */
 #ifndef PTOP_PROFILE_STACKS_H
 #define PTOP_PROFILE_STACKS_H
@@ -41,14 +41,14 @@ void stacks_free(struct stacks *s);
 uint32_t stacks_add(struct stacks *s, const struct frame *frames, size_t nr);
 
 size_t stacks_count(const struct stacks *s); /* nodes, the root included */
-const struct stack_node *stacks_nodes(
-	const struct stacks *s); /* array by id; moves at stacks_add() */
+/* All nodes by id; the array moves at stacks_add(). */
+const struct stack_node *stacks_nodes(const struct stacks *s);
 size_t stacks_bytes(const struct stacks *s);
 
 /*
  * Keeps only nodes that @keep (a flag a node, by id) names and their ancestors, renumbers the
  * rest in the same order, and writes each old id's new one into @ret_new (stacks_count() entries;
- * STACKS_NONE for the gone). 0 or -ENOMEM with nothing changed (but what @ret_new points to).
+ * STACKS_NONE for the gone).  0 or -ENOMEM with nothing changed (but what @ret_new points to).
  */
 int stacks_prune(struct stacks *s, const uint8_t *keep, uint32_t *ret_new);
 

@@ -3,7 +3,7 @@
  * Every sample seen, as columns in time-ordered chunks.  Bounded: beyond the cap the oldest chunk
  * goes whole, and store_oldest_ns() tells.  Samples are added in nearly rising time; one that is
  * late is filed in the newest chunk with its exact time (half a second is for free, later than that
- * begins a chunk). About 16 bytes a sample while all weights of a chunk are equal, 24 else.
+ * begins a chunk).  About 16 bytes a sample while all weights of a chunk are equal, 24 else.
  *
  * A chunk spans at most 3.8 seconds and at most 1/32 of the cap, and grows with what is in it.
  */
@@ -37,11 +37,12 @@ struct stored {
 
 struct store;
 
-struct store *store_new(
-	size_t cap_bytes); /* the newest chunk is always kept; NULL without memory */
+/* The newest chunk is kept whatever the cap.  NULL without memory. */
+struct store *store_new(size_t cap_bytes);
 void store_free(struct store *s);
-int store_add(struct store *s,
-	      const struct stored *sample); /* 0 or -ENOMEM; STACKS_FULL is kept as STACKS_NONE */
+
+/* Copies @sample; a stack of STACKS_FULL is kept as STACKS_NONE.  0 or -ENOMEM. */
+int store_add(struct store *s, const struct stored *sample);
 void store_clear(struct store *s);
 
 uint64_t store_count(const struct store *s);     /* samples held */
@@ -50,8 +51,10 @@ uint64_t store_oldest_ns(const struct store *s); /* time of the oldest sample he
 uint64_t store_newest_ns(const struct store *s);
 size_t store_bytes(const struct store *s);
 
-/* Marks (sets to 1) in @used[node] every stack, in @used_tasks[task] every task that samples still
- * name. Either may be NULL. */
+/*
+ * Marks (sets to 1) in @used[node] every stack, in @used_tasks[task] every task that samples still
+ * name.  Either may be NULL.
+ */
 void store_mark(const struct store *s, uint8_t *used, size_t nr_used, uint8_t *used_tasks,
 		size_t nr_tasks);
 
