@@ -11,16 +11,18 @@
  * - tail.  The consumer's store in lane_release() releases its reads of the records; its
  *   partner is the producer's load in lane_reserve(): only after it are the bytes written over.
  *
- * Sleeping.  The consumer sleeps after it found the lane empty, the producer wakes it when it
- * may have.  Each side writes its word and then reads the other's: (lane_commit(): store head,
- * then lane_wants_wake(): load tail) against (lane_release(): store tail, then lane_peek():
- * load head). With acquire and release alone both could read the old value, and the record
- * would lie there unseen. All four are therefore sequentially consistent: in their one total
- * order one of the two stores comes first, and the load of the side that stored second comes
- * after it.  So either the consumer sees the new head, or the producer sees that the tail had
- * reached the old head. This costs one locked instruction a batch on each side.  A producer
- * that waits for room leans on the same order the other way round (reader.c), which is why
- * lane_reserve() loads the tail like that too.
+ * Sleeping.  The consumer sleeps after lane_peek() found nothing, the producer wakes it when it
+ * may have.  Each side writes its word and then reads the other's: the producer stores head in
+ * lane_commit(), then loads tail in lane_wants_wake(); the consumer stores tail, then loads
+ * head, both in lane_peek(), which therefore releases before it may say false.  (Look first,
+ * release afterwards, sleep: a commit in between would find the old tail and wake nobody.)
+ * With acquire and release alone both could read the old value, and the record would lie there
+ * unseen.  All four are therefore sequentially consistent: in their one total order one of the
+ * two stores comes first, and the load of the side that stored second comes after it.  So
+ * either the consumer sees the new head, or the producer sees that the tail had reached the old
+ * head.  This costs one locked instruction a batch on each side.  A producer that waits for
+ * room leans on the same order the other way round (reader.c), which is why lane_reserve()
+ * loads the tail like that too.
  */
 #include "ring/lane.h"
 
@@ -153,7 +155,12 @@ bool lane_peek(struct lane *l, struct lane_record *ret)
 
 	for (;;) {
 		if (l->read == l->seen_head) {
-			l->seen_head = atomic_load_explicit(&l->head, memory_order_seq_cst);
+			l->seen_head = lane_head(l);
+			if (l->read == l->seen_head && lane_tail(l) != l->read) {
+				/* Only a look after the release may end in sleep. */
+				lane_release(l);
+				l->seen_head = lane_head(l);
+			}
 			if (l->read == l->seen_head)
 				return false;
 		}

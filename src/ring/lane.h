@@ -79,14 +79,15 @@ bool lane_wants_wake(struct lane *l, uint64_t from);
 /* Consumer. */
 
 /*
- * The next record that was committed, or false.  Peeked records stay in the lane until
- * lane_release().
+ * The next record that was committed.  Peeked records stay in the lane until lane_release(), or
+ * until this finds no more. False: there is none; all before it are released, and a wake-up
+ * will come for the next one, so the consumer may sleep.
  */
 bool lane_peek(struct lane *l, struct lane_record *ret);
 
 /*
- * Gives the room of all peeked records back.  Who leaves records in the lane must come back
- * unasked: no wake-up comes for them.
+ * Gives the room of all peeked records back.  Who stops before lane_peek() said false must come
+ * back unasked: no wake-up comes for what was left, nor for what was committed meanwhile.
  */
 void lane_release(struct lane *l);
 

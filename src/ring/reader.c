@@ -31,12 +31,13 @@
  *   lane's tail has reached that head, the bound is that drained_to.  Where the main thread
  *   works in slices and has not got there, the pair is kept and asked again at the next call.
  *
- * No lost wake-up.  The main thread stores the lane's tail (seq_cst, in lane_release()) before
- * it loads the lane's head and drained_to; the reader stores the lane's head and drained_to
- * before it loads the tail in 7.  All are seq_cst, so either the main thread sees what the
- * reader stored last, or the reader sees the main thread's tail and wakes it.  That 7 comes
- * after 6 is what makes a bound arrive together with its records: woken between 4 and 6, the
- * main thread would find the old drained_to, and no second wake-up would come.
+ * No lost wake-up.  The main thread stores the lane's tail (seq_cst, in lane_peek() or
+ * lane_release()) before it loads the lane's head and drained_to; the reader stores the lane's
+ * head and drained_to before it loads the tail in 7.  All are seq_cst, so either the main
+ * thread sees what the reader stored last, or the reader sees the main thread's tail and wakes
+ * it.  That 7 comes after 6 is what makes a bound arrive together with its records: woken
+ * between 4 and 6, the main thread would find the old drained_to, and no second wake-up would
+ * come.
  *
  * Waiting for room.  The reader stores waiting (seq_cst), then looks at the tail again; the
  * main thread stores the tail, then loads waiting in readers_consumed().  The same argument:

@@ -9,15 +9,16 @@
  *	readers_clear(r);			the wake-up is taken
  *	now = clock;
  *	for each ring i:
- *		while (lane_peek(lane[i], &rec)) order_push(...);
- *		lane_release(lane[i]);
+ *		while (lane_peek(lane[i], &rec))
+ *			order_push(...);
  *		readers_consumed(r, i);		lets a reader go on that waits for room
  *		order_bound(..., readers_bound(r, i, now));
  *	while (order_pop(...)) ...
  *
  * and, when it wants all there is by now (at a refresh): readers_nudge(), then go on when the
- * event descriptor is readable. A lane left non-empty at the end of a round is the main
- * thread's to remember.
+ * event descriptor is readable.  A round that ends before lane_peek() said false (a slice of
+ * time used up) calls lane_release() before readers_consumed(), and comes back to that lane
+ * unasked.
  *
  * Losses: only PERF_RECORD_SAMPLE is ever dropped, when its lane is full, and each one is
  * counted.  Any other record waits in the kernel's ring until there is room.  The kernel's own
@@ -80,15 +81,19 @@ void readers_clear(struct readers *r);
  */
 void readers_nudge(struct readers *r);
 
-/* Call after lane_release() on ring @i's lane: lets its reader go on if it waits for room. */
+/*
+ * Call after records of ring @i's lane were released: lets its reader go on if it waits for
+ * room.
+ */
 void readers_consumed(struct readers *r, size_t i);
 
 /*
  * Up to which time all records of ring @i are known to have come out of its lane: nothing the
  * kernel stamped and published by then is still under way.  @now_ns: CLOCK_MONOTONIC, read
- * before the call.  Call after lane_release().  Never falls. A ring and lane found empty give
- * @now_ns, so that a quiet CPU holds nothing up and is not woken. (The kernel stamps a record a
- * moment before it publishes it: the order leaves a slack for that.)
+ * before the call.  Call when lane_peek() said false, or after lane_release().  Never falls.  A
+ * ring and lane found empty give @now_ns, so that a quiet CPU holds nothing up and is not
+ * woken. (The kernel stamps a record a moment before it publishes it: the order leaves a slack
+ * for that.)
  */
 uint64_t readers_bound(struct readers *r, size_t i, uint64_t now_ns);
 

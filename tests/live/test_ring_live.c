@@ -26,6 +26,7 @@
 
 #define DEADLINE_MS 20000
 #define SKIPPED 77
+#define CLOCK_SLACK_NS 1000000u
 
 static uint64_t clock_ns(void)
 {
@@ -90,7 +91,9 @@ static void check_sample(const void *bytes, size_t size, uint64_t began, uint64_
 	memcpy(&s, bytes, sizeof(s));
 	assert_int_equal(s.header.type, PERF_RECORD_SAMPLE);
 	assert_int_equal(s.pid, getpid());
-	assert_true(s.time >= began && s.time <= clock_ns() && s.time >= *last);
+	/* The kernel's NMI-safe clock may be off by a little around its own updates. */
+	assert_true(s.time >= began && s.time <= clock_ns() + CLOCK_SLACK_NS);
+	assert_true(s.time + CLOCK_SLACK_NS >= *last);
 	*last = s.time;
 }
 
@@ -181,7 +184,6 @@ static void test_readers(void **state)
 			memcpy(&start, (const char *)rec.bytes + 16, sizeof(start));
 			mappings += rec.kind == PERF_RECORD_MMAP2 && start == (uintptr_t)map;
 		}
-		lane_release(rings[MAPPINGS].lane);
 		readers_consumed(readers, MAPPINGS);
 	}
 	for (uint64_t deadline = clock_ns() + DEADLINE_MS * 1000000ull; samples < 20;) {
@@ -189,7 +191,6 @@ static void test_readers(void **state)
 		for (; lane_peek(rings[SAMPLES].lane, &rec); samples++)
 			if (rec.kind == PERF_RECORD_SAMPLE)
 				check_sample(rec.bytes, rec.size, began, &last);
-		lane_release(rings[SAMPLES].lane);
 	}
 	ioctl(fds[SAMPLES], PERF_EVENT_IOC_DISABLE, 0);
 	readers_nudge(readers);
@@ -200,7 +201,6 @@ static void test_readers(void **state)
 		assert_true(now < began + 2 * DEADLINE_MS * 1000000ull);
 		while (lane_peek(rings[SAMPLES].lane, &rec))
 			continue;
-		lane_release(rings[SAMPLES].lane);
 	}
 	assert_int_equal(readers_stats(readers, MAPPINGS).dropped, 0);
 	assert_int_equal(readers_stats(readers, SAMPLES).bad, 0);

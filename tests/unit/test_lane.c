@@ -46,9 +46,15 @@ static void test_commit_publishes(void **state)
 	assert_false(lane_empty(l));
 	expect(l, "one", 1);
 	expect(l, "", 2);
-	assert_false(lane_peek(l, &rec));
 	assert_false(lane_empty(l));
 	lane_release(l);
+	assert_true(lane_empty(l));
+	/* Finding no more releases as well. */
+	push(l, "three", 3);
+	assert_int_equal(lane_commit(l), 24);
+	expect(l, "three", 3);
+	assert_false(lane_empty(l));
+	assert_false(lane_peek(l, &rec));
 	assert_true(lane_empty(l));
 	assert_int_equal(lane_tail(l), lane_head(l));
 	lane_free(l);
@@ -162,7 +168,22 @@ static void test_wakes_once(void **state)
 	from = lane_commit(l);
 	while (lane_peek(l, &rec))
 		continue;
-	lane_release(l);
+	assert_true(lane_wants_wake(l, from));
+	/*
+	 * A consumer that took all and is about to look again is not asleep yet; one that
+	 * found nothing may be.
+	 */
+	push(l, "12345678", 0);
+	lane_commit(l);
+	assert_true(lane_peek(l, &rec));
+	push(l, "12345678", 0);
+	from = lane_commit(l);
+	assert_false(lane_wants_wake(l, from));
+	assert_true(lane_peek(l, &rec));
+	assert_false(lane_peek(l, &rec));
+	assert_true(lane_empty(l));
+	push(l, "12345678", 0);
+	from = lane_commit(l);
 	assert_true(lane_wants_wake(l, from));
 	lane_free(l);
 }
@@ -242,14 +263,16 @@ static void stress(uint64_t nr, size_t lane_bytes, int wake)
 
 	assert_int_equal(pthread_create(&producer, NULL, produce, &p), 0);
 	while (i < nr) {
-		uint64_t before = i;
+		uint64_t end = i + 29;
 
-		for (; i < nr && i - before < 29 && lane_peek(p.lane, &rec); i++)
-			check_record(&rec, i);
-		lane_release(p.lane);
-		if (i < nr && lane_empty(p.lane))
+		while (i < end && lane_peek(p.lane, &rec))
+			check_record(&rec, i++);
+		if (i == end)
+			lane_release(p.lane);
+		else if (i < nr)
 			sleep_on(wake);
 	}
+	assert_false(lane_peek(p.lane, &rec));
 	pthread_join(producer, NULL);
 	assert_true(lane_empty(p.lane));
 	lane_free(p.lane);
