@@ -34,13 +34,20 @@ static void print_piece(const char *text, size_t length, void *opaque)
 		longjmp(p->stop, 1);
 }
 
+/* v0 names have a prefix of their own; legacy ones are C++ names whose last part is a hash: "17h"
+ * and 16 digits. */
+static bool may_be_rust(const char *name)
+{
+	return name[1] == 'R' || strstr(name, "17h") != NULL;
+}
+
 static int print_name(struct printing *p, const char *name)
 {
 	if (setjmp(p->stop) != 0) {
 		p->d->overflows += p->rust;
 		return 1;
 	}
-	if (rust_demangle_callback(name, DMGL_NO_OPTS, print_piece, p))
+	if (may_be_rust(name) && rust_demangle_callback(name, DMGL_NO_OPTS, print_piece, p))
 		return 1;
 	p->d->length = 0;
 	p->rust = false;
