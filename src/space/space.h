@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who runs and what is mapped where: processes, threads, names and mappings, kept true by applying the
- * side-band records in time order.  fork copies, exec replaces, a new mapping overrides what it overlaps, exit keeps the dead
- * for naming until the samples that need them are gone (space_trim()).
+ * Who runs and what is mapped where: processes, threads, names and mappings, kept true by
+ * applying the side-band records in time order.  fork copies, exec replaces, a new mapping
+ * overrides what it overlaps, exit keeps the dead for naming until the samples that need them are
+ * gone (space_trim()).
  *
  * Ids given out (task, process, image) are small, dense, and stay valid until trimmed or renamed.
- * One thread; records are borrowed during a call only; failures to allocate are counted (space_failed()).
+ * One thread; records are borrowed during a call only; failures to allocate are counted
+ * (space_failed()).
  */
 #ifndef PTOP_SPACE_SPACE_H
 #define PTOP_SPACE_SPACE_H
@@ -17,11 +19,14 @@
 
 #include "record/record.h"
 
-/* Images 0.. are special, then one id a distinct file (or JIT region of a process), given by image_key. */
+/*
+ * Images 0.. are special, then one id a distinct file (or JIT region of a process), given by
+ * image_key.
+ */
 enum {
-	IMAGE_UNKNOWN = 0,	/* no mapping covers the address; offset is the address */
-	IMAGE_KERNEL = 1,	/* kernel, modules, BPF, ftrace trampolines; offset is the address */
-	IMAGE_PSEUDO = 2,	/* ptop's own frames; offset is enum pseudo_frame */
+	IMAGE_UNKNOWN = 0, /* no mapping covers the address; offset is the address */
+	IMAGE_KERNEL = 1,  /* kernel, modules, BPF, ftrace trampolines; offset is the address */
+	IMAGE_PSEUDO = 2,  /* ptop's own frames; offset is enum pseudo_frame */
 	IMAGE_FIRST = 3,
 };
 
@@ -29,17 +34,17 @@ enum {
 enum image_kind { IMAGE_FILE, IMAGE_VDSO, IMAGE_ANON /* JIT code, one a process */ };
 struct image_key {
 	enum image_kind kind;
-	uint32_t maj, min;		/* of the file system; 0 where build-id only */
+	uint32_t maj, min; /* of the file system; 0 where build-id only */
 	uint64_t ino, ino_generation;
-	uint8_t build_id[20], build_id_size;	/* from MMAP2, size 0 where not told */
-	uint32_t process;		/* IMAGE_ANON: whose; UINT32_MAX once that process is trimmed */
-	pid_t pid;			/* IMAGE_ANON: whose */
-	uint32_t path;			/* as the record says, an id of space_string() */
+	uint8_t build_id[20], build_id_size; /* from MMAP2, size 0 where not told */
+	uint32_t process; /* IMAGE_ANON: whose; UINT32_MAX once that process is trimmed */
+	pid_t pid;        /* IMAGE_ANON: whose */
+	uint32_t path;    /* as the record says, an id of space_string() */
 };
 
-struct place {			/* where an address falls */
+struct place { /* where an address falls */
 	uint32_t image;
-	uint64_t offset;	/* in the file; or the address itself for special and ANON images */
+	uint64_t offset; /* in the file; or the address itself for special and ANON images */
 };
 
 struct space;
@@ -47,40 +52,47 @@ struct space;
 struct space *space_new(void);
 void space_free(struct space *s);
 
-/* Applies FORK, EXIT, COMM, MMAP, MMAP2 (others are ignored).  New images are reported to the hook below. */
+/*
+ * Applies FORK, EXIT, COMM, MMAP, MMAP2 (others are ignored).  New images are reported to the
+ * hook below.
+ */
 void space_apply(struct space *s, const struct record *r);
 
 /*
- * Reads /proc/PID for a process or all: comm, threads, executable mappings.  What is already known from records stays.
- * space_scan_all() takes what it can within the rights; returns processes read.  space_scan() 0, -ENOENT (gone), -EACCES, ….
- * @now_ns is when (same clock as the records).
+ * Reads /proc/PID for a process or all: comm, threads, executable mappings.  What is already
+ * known from records stays. space_scan_all() takes what it can within the rights; returns
+ * processes read.  space_scan() 0, -ENOENT (gone), -EACCES, …. @now_ns is when (same clock as the
+ * records).
  */
 size_t space_scan_all(struct space *s, uint64_t now_ns);
 int space_scan(struct space *s, pid_t pid, uint64_t now_ns);
 
 /*
- * The thread's id, made when new.  A name that no record told is read from /proc once a scan has shown that these
- * processes live here; else it is "?[tid]" until a record tells.
+ * The thread's id, made when new.  A name that no record told is read from /proc once a scan has
+ * shown that these processes live here; else it is "?[tid]" until a record tells.
  */
 uint32_t space_task(struct space *s, pid_t pid, pid_t tid);
 
 /* Where a user address of process @pid falls now. */
 struct place space_resolve(struct space *s, pid_t pid, uint64_t addr);
 /* The whole mapping that holds it, for rescans and diagnosis; false where there is none. */
-struct mapping { uint64_t start, end, pgoff; uint32_t image; };
+struct mapping {
+	uint64_t start, end, pgoff;
+	uint32_t image;
+};
 bool space_mapping(struct space *s, pid_t pid, uint64_t addr, struct mapping *ret);
 
 /* Facts of ids.  Strings are scrubbed of nothing yet: text_scrub() before a terminal. */
 struct task_info {
-	pid_t pid, tid;		/* -1 where many are folded: both for dead processes, tid for threads of a live one */
-	uint32_t process;	/* small process id, one a (pid, start); kept by space_trim() */
-	const char *comm;	/* the thread's name */
+	pid_t pid, tid;   /* folded: -1 both, or tid only where the process lives */
+	uint32_t process; /* small process id, one a (pid, start); kept by space_trim() */
+	const char *comm; /* the thread's name */
 	const char *process_comm;
 	bool dead;
-	bool folded;		/* stands for many dead threads */
+	bool folded; /* stands for many dead threads */
 };
 bool space_task_info(const struct space *s, uint32_t task, struct task_info *ret);
-size_t space_nr_tasks(const struct space *s);		/* ids are below */
+size_t space_nr_tasks(const struct space *s); /* ids are below */
 size_t space_nr_processes(const struct space *s);
 size_t space_nr_images(const struct space *s);
 /* NULL for special ids and for those forgotten.  Borrowed until the next new image. */
@@ -90,8 +102,12 @@ const char *space_string(const struct space *s, uint32_t string);
 
 /* Any live or dead process that maps @image, newest first, for opening it; 0 where none. */
 pid_t space_image_user(const struct space *s, uint32_t image, struct mapping *ret);
-/* Where a process has @offset of @image mapped, newest first: its pid and the address; 0 where none. */
-pid_t space_image_address(const struct space *s, uint32_t image, uint64_t offset, uint64_t *ret_addr);
+/*
+ * Where a process has @offset of @image mapped, newest first: its pid and the address; 0 where
+ * none.
+ */
+pid_t space_image_address(const struct space *s, uint32_t image, uint64_t offset,
+			  uint64_t *ret_addr);
 
 /*
  * Called when a process first maps an image: the moment to open the file, while it is still there.
@@ -101,24 +117,26 @@ typedef void space_image_fn(void *ctx, uint32_t image, pid_t pid, uint64_t start
 void space_on_image(struct space *s, space_image_fn *fn, void *ctx);
 
 /*
- * Called when an image is forgotten, just before its id may be given to another: drop what is kept under it.
- * Without this hook no image is ever forgotten.
+ * Called when an image is forgotten, just before its id may be given to another: drop what is
+ * kept under it. Without this hook no image is ever forgotten.
  */
 typedef void space_forget_fn(void *ctx, uint32_t image);
 void space_on_forget(struct space *s, space_forget_fn *fn, void *ctx);
 
 /*
- * Forgets what no sample needs: dead threads and processes not marked in @used_tasks (by task id), images that nothing maps
- * and no address was ever resolved to, and strings of the gone.  Dead tasks still needed are folded once they are dead for
- * @fold_after_ns: into one a command name, or into one a process while that lives.  Writes each old task id's new id
- * into @ret_task_map (space_nr_tasks() entries before the call; UINT32_MAX: gone).  0 or -ENOMEM with nothing changed.
+ * Forgets what no sample needs: dead threads and processes not marked in @used_tasks (by task
+ * id), images that nothing maps and no address was ever resolved to, and strings of the gone.
+ * Dead tasks still needed are folded once they are dead for @fold_after_ns: into one a command
+ * name, or into one a process while that lives.  Writes each old task id's new id into
+ * @ret_task_map (space_nr_tasks() entries before the call; UINT32_MAX: gone).  0 or -ENOMEM with
+ * nothing changed.
  */
 int space_trim(struct space *s, uint64_t now_ns, uint64_t fold_after_ns, const uint8_t *used_tasks,
 	       uint32_t *ret_task_map);
 
 /*
- * Forgets images that nothing maps and @used_images (a flag an image, space_nr_images() entries) does not
- * mark, resolved to or not: for when the stacks were pruned.  Returns how many.
+ * Forgets images that nothing maps and @used_images (a flag an image, space_nr_images() entries)
+ * does not mark, resolved to or not: for when the stacks were pruned.  Returns how many.
  */
 size_t space_trim_images(struct space *s, const uint8_t *used_images);
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { READ_STEP = 1 << 20, BYTES_MAX = 1 << 28, NAME_MAX_BYTES = 512, MODULES_MAX = 1 << 12 };
+enum { READ_BYTES = 1 << 16, NAME_MAX_BYTES = 512, MODULES_MAX = 1 << 12 };
 
 #define SYMBOL_BYTES_MAX (1ull << 20)
 
@@ -36,6 +36,11 @@ static uint32_t name_add(struct kallsyms *k, const char *name, size_t size)
 	return (uint32_t)at;
 }
 
+static bool same_text(const char *have, const char *text, size_t size)
+{
+	return !strncmp(have, text, size) && !have[size];
+}
+
 /* The index of a module, made when new; neighbours mostly share one.  0, the kernel, when there are
  * too many. */
 static uint16_t module_add(struct kallsyms *k, const char *name, size_t size)
@@ -43,9 +48,7 @@ static uint16_t module_add(struct kallsyms *k, const char *name, size_t size)
 	uint32_t at;
 
 	for (size_t i = k->modules.nr; i-- > 0;) {
-		const char *have = &k->names.at[k->modules.at[i]];
-
-		if (!strncmp(have, name, size) && !have[size])
+		if (same_text(&k->names.at[k->modules.at[i]], name, size))
 			return (uint16_t)i;
 	}
 	at = k->modules.nr < MODULES_MAX ? name_add(k, name, size) : 0;
@@ -105,12 +108,18 @@ static int symbol_add(struct kallsyms *k, uint64_t addr, char type, const char *
 		name += 6;
 		size -= 6;
 	}
+	if (!size)
+		return 0;
 	if (size > NAME_MAX_BYTES)
 		size = NAME_MAX_BYTES;
 	if (end - name_end > 3 && name_end[1] == '[' && end - name_end < NAME_MAX_BYTES)
 		sym.module = module_add(k, name_end + 1, (size_t)(end - name_end - 1));
 	sym.rank = rank_of(type, name);
-	sym.name = name_add(k, name, size);
+	/* "__pfx_foo" and "foo" mostly follow each other: one copy of the name does for both. */
+	if (k->at.nr && same_text(&k->names.at[k->at.at[k->at.nr - 1].name], name, size))
+		sym.name = k->at.at[k->at.nr - 1].name;
+	else
+		sym.name = name_add(k, name, size);
 	return sym.name ? vec_push(&k->at, sym) : -ENOMEM;
 }
 
@@ -194,63 +203,104 @@ static void shrink(struct kallsyms *k)
 	}
 }
 
-int kallsyms_parse(const char *bytes, size_t size, struct kallsyms *ret)
+static int begin(struct kallsyms *k)
 {
-	struct kallsyms k = { 0 };
-	const char *end = bytes + size;
-	bool seen = false;
-	int err;
+	*k = (struct kallsyms){ 0 };
+	if (vec_push(&k->names, '\0') || !name_add(k, "[kernel]", 8) || vec_push(&k->modules, 1))
+		return -ENOMEM;
+	return 0;
+}
 
-	err = vec_push(&k.names, '\0');
-	if (!err && (!name_add(&k, "[kernel]", 8) || vec_push(&k.modules, 1)))
-		err = -ENOMEM;
-	while (!err && bytes < end) {
-		const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
+/* Parses lines; *@ret_used is where the last whole one ended, or the end if @all. */
+static int feed(struct kallsyms *k, const char *bytes, size_t size, bool all, bool *ret_seen,
+		size_t *ret_used)
+{
+	size_t used = 0;
+	int err = 0;
 
+	while (!err && used < size) {
+		const char *newline = memchr(bytes + used, '\n', size - used);
+
+		if (!newline && !all)
+			break;
 		if (!newline)
-			newline = end;
-		err = parse_line(&k, bytes, newline, &seen);
-		bytes = newline + 1;
+			newline = bytes + size;
+		err = parse_line(k, bytes + used, newline, ret_seen);
+		used = (size_t)(newline - bytes) + (newline < bytes + size);
 	}
-	if (!err && !k.at.nr)
+	*ret_used = used;
+	return err;
+}
+
+/* Turns what was fed into a table, or frees it. */
+static int finish(struct kallsyms *k, int err, bool seen, struct kallsyms *ret)
+{
+	if (!err && !k->at.nr)
 		err = seen ? -EACCES : -ENODATA;
 	if (err) {
-		kallsyms_done(&k);
+		kallsyms_done(k);
 		return err;
 	}
-	sort(&k);
-	choose(&k);
-	shrink(&k);
-	*ret = k;
+	sort(k);
+	choose(k);
+	shrink(k);
+	*ret = *k;
 	return 0;
+}
+
+int kallsyms_parse(const char *bytes, size_t size, struct kallsyms *ret)
+{
+	struct kallsyms k;
+	bool seen = false;
+	size_t used;
+	int err = begin(&k);
+
+	if (!err)
+		err = feed(&k, bytes, size, true, &seen, &used);
+	return finish(&k, err, seen, ret);
+}
+
+/* Reads and feeds piece by piece: the buffer stays in the cache, and the file is never whole in
+ * memory. */
+static int feed_file(struct kallsyms *k, int fd, bool *ret_seen)
+{
+	char *buffer = malloc(READ_BYTES);
+	size_t size = 0, used;
+	int err = buffer ? 0 : -ENOMEM;
+
+	while (!err) {
+		ssize_t n = read(fd, buffer + size, READ_BYTES - size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			err = -errno;
+			break;
+		}
+		size += (size_t)n;
+		err = feed(k, buffer, size, !n || size == READ_BYTES, ret_seen, &used);
+		if (!n)
+			break;
+		memmove(buffer, buffer + used, size - used);
+		size -= used;
+	}
+	free(buffer);
+	return err;
 }
 
 int kallsyms_read(const char *path, struct kallsyms *ret)
 {
-	VEC(char) bytes = { 0 };
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), err = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), err;
+	struct kallsyms k;
+	bool seen = false;
 
 	if (fd < 0)
 		return -errno;
-	while (!err) {
-		ssize_t n;
-
-		err = bytes.nr > BYTES_MAX ? -EFBIG : vec_reserve(&bytes, bytes.nr + READ_STEP);
-		if (err)
-			break;
-		n = read(fd, bytes.at + bytes.nr, bytes.cap - bytes.nr);
-		if (!n)
-			break;
-		if (n > 0)
-			bytes.nr += (size_t)n;
-		else if (errno != EINTR)
-			err = -errno;
-	}
-	close(fd);
+	err = begin(&k);
 	if (!err)
-		err = kallsyms_parse(bytes.at, bytes.nr, ret);
-	vec_done(&bytes);
-	return err;
+		err = feed_file(&k, fd, &seen);
+	close(fd);
+	return finish(&k, err, seen, ret);
 }
 
 uint32_t kallsyms_find(const struct kallsyms *k, uint64_t addr)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Places -> functions.  Routes to image tables, kallsyms, BPF symbols, perf-PID.map files and the
- * vdso; gives each function (name, module) a dense id.  Places without a name share one function an
- * image while it loads or when it has no symbols at all ("libfoo.so"), else each is "libfoo.so+0xoff" (4096 an image, then
- * "libfoo.so+?"): a place is never given to the symbol before it.
+ * vdso; gives each function (name, module) a dense id.  Places without a name share one function
+ * an image while it loads or when it has no symbols at all ("libfoo.so"), else each is
+ * "libfoo.so+0xoff" (4096 an image, then "libfoo.so+?"): a place is never given to the symbol
+ * before it.
  *
- * One thread.  Answers are not cached by place: a look-up costs about 50-100 ns, so callers keep function ids
- * and ask again when the generation rose and symbols_final() was false.
+ * One thread.  Answers are not cached by place: a look-up costs about 50-100 ns, so callers keep
+ * function ids and ask again when the generation rose and symbols_final() was false.
  */
 #ifndef PTOP_SYMBOL_SYMBOLS_H
 #define PTOP_SYMBOL_SYMBOLS_H
@@ -19,8 +20,12 @@
 #include "record/record.h"
 #include "space/space.h"
 
-enum pseudo_frame {	/* offsets in IMAGE_PSEUDO */
-	PSEUDO_BROKEN, PSEUDO_CUT, PSEUDO_DEEP, PSEUDO_NO_STACK, NR_PSEUDO_FRAMES,
+enum pseudo_frame { /* offsets in IMAGE_PSEUDO */
+		    PSEUDO_BROKEN,
+		    PSEUDO_CUT,
+		    PSEUDO_DEEP,
+		    PSEUDO_NO_STACK,
+		    NR_PSEUDO_FRAMES,
 };
 
 struct symbols;
@@ -29,39 +34,54 @@ struct symbols;
 struct symbols *symbols_new(const struct space *space, struct images *images);
 void symbols_free(struct symbols *sy);
 
-/* Loads or reloads kernel and module names.  0; -EACCES where kptr_restrict hides them (symbols_kernel_why() says it plainly). */
+/*
+ * Loads or reloads kernel and module names.  0; -EACCES where kptr_restrict hides them
+ * (symbols_kernel_why() says it plainly).
+ */
 int symbols_load_kernel(struct symbols *sy);
-const char *symbols_kernel_why(const struct symbols *sy);	/* "" when names are there */
+const char *symbols_kernel_why(const struct symbols *sy); /* "" when names are there */
 
 /* Applies KSYMBOL (BPF and ftrace names) records. */
 void symbols_apply(struct symbols *sy, const struct record *r);
 
-/* The function at a place; dense ids from 0.  Marks its image as wanted.  UINT32_MAX without memory. */
+/*
+ * The function at a place; dense ids from 0.  Marks its image as wanted.  UINT32_MAX without
+ * memory.
+ */
 uint32_t symbols_function(struct symbols *sy, uint32_t image, uint64_t offset);
 
-/* False while asking again may give a better answer: image still loading, JIT code, kernel addresses without a name. */
+/*
+ * False while asking again may give a better answer: image still loading, JIT code, kernel
+ * addresses without a name.
+ */
 bool symbols_final(const struct symbols *sy, uint32_t image);
 /*
- * Rises when answers may have changed: in symbols_refresh() (images loaded, maps reread), symbols_load_kernel() and
- * symbols_apply().  symbols_names_moved() counts the times when final answers changed too (kernel reloaded, BPF code replaced).
+ * Rises when answers may have changed: in symbols_refresh() (images loaded, maps reread),
+ * symbols_load_kernel() and symbols_apply().  symbols_names_moved() counts the times when final
+ * answers changed too (kernel reloaded, BPF code replaced).
  */
 uint32_t symbols_generation(const struct symbols *sy);
 uint32_t symbols_names_moved(const struct symbols *sy);
-/* The image is forgotten by the space and its id may come again: drops what is kept under it.  Function ids stay. */
+/*
+ * The image is forgotten by the space and its id may come again: drops what is kept under it.
+ * Function ids stay.
+ */
 void symbols_forget(struct symbols *sy, uint32_t image);
 /*
- * Sees which images asked for have loaded since, and re-reads perf maps that grew and had misses (each at most once a
- * second, a bounded amount of work a call).  True when names may have changed.  Call it before each query.
+ * Sees which images asked for have loaded since, and re-reads perf maps that grew and had misses
+ * (each at most once a second, a bounded amount of work a call).  True when names may have
+ * changed.  Call it before each query.
  */
 bool symbols_refresh(struct symbols *sy, uint64_t now_ns);
 
 struct function_info {
-	const char *name;	/* scrubbed UTF-8, demangled */
-	const char *module;	/* "libc.so.6", "[kernel]", "[nf_tables]", "[bpf]", "[jit]", "" for pseudo */
+	const char *name;   /* scrubbed UTF-8, demangled */
+	const char *module; /* "libc.so.6", "[kernel]", "[nf_tables]", "[bpf]", "[jit]", "" for
+			       pseudo */
 	const char *module_path;
-	bool named;		/* false: "module+0x12f" or "[unknown]" */
+	bool named; /* false: "module+0x12f" or "[unknown]" */
 	bool kernel;
-	bool entry;		/* a thread's or process's outermost function by name: _start, clone, clone3, start_thread, ret_from_fork, … */
+	bool entry; /* a thread's outermost function by name: _start, clone3, … */
 	bool pseudo;
 };
 bool symbols_info(const struct symbols *sy, uint32_t function, struct function_info *ret);

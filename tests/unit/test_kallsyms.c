@@ -7,7 +7,10 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "symbol/kallsyms.h"
 #include "symbol/ksymbols.h"
@@ -104,6 +107,39 @@ static void cut_anywhere(void **state)
 	}
 }
 
+/* What is read piece by piece is the same as what is parsed whole. */
+static void read_in_pieces(void **state)
+{
+	char path[] = "/tmp/ptop-kallsyms-XXXXXX";
+	int fd = mkstemp(path);
+	size_t size = 0, room = 8000 * 64;
+	char *whole = malloc(room);
+	struct kallsyms a, b;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_non_null(whole);
+	for (unsigned i = 0; i < 8000; i++)
+		size += (size_t)snprintf(whole + size, room - size, "ffffffff81%06x t %s_%u%s\n",
+					 i * 64, i % 3 ? "short" : "a_rather_long_name_of", i,
+					 i > 6000 ? "\t[mod]" : "");
+	assert_int_equal(write(fd, whole, size), size);
+	close(fd);
+	assert_int_equal(kallsyms_parse(whole, size, &a), 0);
+	assert_int_equal(kallsyms_read(path, &b), 0);
+	assert_int_equal(a.at.nr, 8000);
+	assert_int_equal(b.at.nr, 8000);
+	for (uint32_t i = 0; i < 8000; i++) {
+		assert_true(a.at.at[i].addr == b.at.at[i].addr);
+		assert_string_equal(kallsyms_name(&a, i), kallsyms_name(&b, i));
+		assert_string_equal(kallsyms_module(&a, i), kallsyms_module(&b, i));
+	}
+	unlink(path);
+	free(whole);
+	kallsyms_done(&a);
+	kallsyms_done(&b);
+}
+
 static void registered(void **state)
 {
 	struct ksymbols k = { 0 };
@@ -156,7 +192,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names),        cmocka_unit_test(hidden),
 		cmocka_unit_test(cut_anywhere), cmocka_unit_test(registered),
-		cmocka_unit_test(bounded),
+		cmocka_unit_test(bounded),      cmocka_unit_test(read_in_pieces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
