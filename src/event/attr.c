@@ -56,6 +56,7 @@ struct perf_event_attr attr_tracking(const struct kernel_features *f, enum targe
 {
 	struct perf_event_attr attr = attr_dummy(f);
 
+	attr.disabled = 0;
 	attr.mmap = 1;
 	attr.mmap2 = 1;
 	attr.comm = 1;

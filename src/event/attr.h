@@ -37,7 +37,7 @@ int perf_open(struct perf_event_attr *attr, pid_t pid, int cpu);
 /* A dummy that counts nothing and holds a ring; the ring wakes its reader each @watermark bytes. */
 struct perf_event_attr attr_owner(const struct kernel_features *f, uint32_t watermark);
 
-/* Side-band of the target.  Disabled; inherited unless @kind is the whole system. */
+/* Side-band of the target, not disabled; inherited unless @kind is the whole system. */
 struct perf_event_attr attr_tracking(const struct kernel_features *f, enum target_kind kind);
 
 /*

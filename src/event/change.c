@@ -69,26 +69,27 @@ static void close_sampling(struct sampler *sp, struct event_set *old)
 	sp->lost_closed += old->lost_closed;
 }
 
-/* Undoes a failed opening: its ids were never seen by anyone unless it ran, so they are kept like
- * all others. */
-static void abandon(struct sampler *sp, struct event_set *set)
-{
-	close_sampling(sp, set);
-}
-
-static int open_new(struct sampler *sp, struct event_set *set, const struct perf_event_attr *attr,
-		    struct reason *why)
+/* Opens the new sampling and lets it take over from @old (NULL: none is open). */
+static int open_new(struct sampler *sp, struct event_set *set, struct event_set *old,
+		    const struct perf_event_attr *attr, struct reason *why)
 {
 	int err;
 
 	set_init(set, attr, ++sp->serial, sampler_layout_bits(attr), &sp->cpus, &sp->ids);
-	if (sp->started)
+	if (sp->started) {
 		set->rings = sp->owners[RING_SAMPLES];
-	else
-		set->wait_for_exec = sp->target.on_exec;
+	} else {
+		set->attr.disabled = sp->target.on_exec;
+		set->attr.enable_on_exec = sp->target.on_exec;
+	}
 	err = cover_all(sp, NULL, set, why);
+	if (!err && sp->started) {
+		err = set_take_over(set, old);
+		if (err)
+			sampler_refuse(sp, err, &sp->current.event, false, 0, why);
+	}
 	if (err)
-		abandon(sp, set);
+		close_sampling(sp, set);
 	return err;
 }
 
@@ -103,9 +104,10 @@ static int swap_close_first(struct sampler *sp, const struct perf_event_attr *at
 	struct event_set set;
 	int err;
 
+	old_attr.disabled = 1;
 	close_sampling(sp, &sp->sampling);
-	err = open_new(sp, &set, attr, why);
-	if (err && open_new(sp, &set, &old_attr, NULL)) {
+	err = open_new(sp, &set, NULL, attr, why);
+	if (err && open_new(sp, &set, NULL, &old_attr, NULL)) {
 		set_init(&sp->sampling, &old_attr, sp->serial, sampler_layout_bits(&old_attr),
 			 &sp->cpus, &sp->ids);
 		return err;
@@ -121,7 +123,7 @@ static int reopen(struct sampler *sp, const struct perf_event_attr *attr, struct
 	int err;
 
 	sp->ambiguous = (struct map){ 0 };
-	err = open_new(sp, &set, attr, why);
+	err = open_new(sp, &set, &sp->sampling, attr, why);
 	if (err && err != -EMFILE) {
 		map_done(&sp->ambiguous);
 		sp->ambiguous = ambiguous;
@@ -258,7 +260,7 @@ size_t sampler_rescan(struct sampler *sp)
 	if (sp->target.kind == TARGET_SYSTEM || !sp->started)
 		return 0;
 	sp->round++;
-	sp->sampling.wait_for_exec = false;
+	sp->sampling.attr.disabled = 0;
 	sp->sampling.attr.enable_on_exec = 0;
 	set_close_ended(&sp->tracking, sp->round);
 	set_close_ended(&sp->sampling, sp->round);

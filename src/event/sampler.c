@@ -192,10 +192,12 @@ static int open_all(struct sampler *sp, struct sampling *s, struct reason *why)
 	sp->current = *s;
 	tracking = attr_tracking(&sp->features, sp->target.kind);
 	set_init(&sp->tracking, &tracking, 0, LAYOUT_PLAIN, &sp->cpus, &sp->ids);
+	/* Without a ring a running event costs little and gives nothing: so none has to be enabled
+	 * one by one. */
+	attr.disabled = sp->target.on_exec;
 	attr.enable_on_exec = sp->target.on_exec;
 	set_init(&sp->sampling, &attr, ++sp->serial, sampler_layout_bits(&attr), &sp->cpus,
 		 &sp->ids);
-	sp->sampling.wait_for_exec = sp->target.on_exec;
 	err = cover_all(sp, &sp->tracking, &sp->sampling, why);
 out:
 	vec_done(&tasks);

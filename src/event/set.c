@@ -145,11 +145,7 @@ static struct slot *take_slot(struct event_set *s, uint32_t round)
 
 static int redirect(const struct event_set *s, int fd, size_t cpu)
 {
-	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, s->rings[cpu]))
-		return -errno;
-	if (!s->wait_for_exec && ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
-		return -errno;
-	return 0;
+	return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, s->rings[cpu]) ? -errno : 0;
 }
 
 static int open_one(struct event_set *s, const struct slot *slot, size_t cpu)
@@ -205,6 +201,40 @@ int set_start(struct event_set *s, const int *rings)
 		}
 	}
 	return 0;
+}
+
+static int slot_ioctl(const struct event_set *s, const struct slot *slot, unsigned long request)
+{
+	const int *fds = slot_fds(s, slot);
+
+	for (size_t cpu = 0; cpu < s->cpus->nr; cpu++)
+		if (fds[cpu] >= 0 && ioctl(fds[cpu], request, 0))
+			return -errno;
+	return 0;
+}
+
+int set_take_over(struct event_set *s, struct event_set *old)
+{
+	struct map old_slots = { 0 };
+	int err = 0;
+
+	for (size_t i = 0; !err && old && i < old->slots.nr; i++)
+		if (old->slots.at[i].tid)
+			err = map_set(&old_slots, (uint32_t)old->slots.at[i].tid, i);
+	for (size_t i = 0; !err && i < s->slots.nr; i++) {
+		const uint64_t *at = map_find(&old_slots, (uint32_t)s->slots.at[i].tid);
+
+		if (s->slots.at[i].tid)
+			err = slot_ioctl(s, &s->slots.at[i], PERF_EVENT_IOC_ENABLE);
+		if (!err && at)
+			(void)slot_ioctl(old, &old->slots.at[*at], PERF_EVENT_IOC_DISABLE);
+	}
+	for (size_t i = 0; err && old && i < old->slots.nr; i++)
+		(void)slot_ioctl(old, &old->slots.at[i], PERF_EVENT_IOC_ENABLE);
+	if (!err)
+		s->attr.disabled = 0;
+	map_done(&old_slots);
+	return err;
 }
 
 int set_period(struct event_set *s, uint64_t value)

@@ -37,9 +37,8 @@ struct event_set {
 	uint8_t layout;
 	const struct u32_list *cpus; /* borrowed */
 	struct map *ids;             /* borrowed: where ids are made known */
-	const int *rings;   /* borrowed: cpus->nr descriptors to redirect into, once running; else
-			       NULL */
-	bool wait_for_exec; /* not enabled at set_start() */
+	const int *rings; /* borrowed: cpus->nr descriptors to redirect into, once running; else
+			     NULL */
 	struct {
 		struct slot *at;
 		size_t nr, cap;
@@ -57,13 +56,22 @@ void set_init(struct event_set *s, const struct perf_event_attr *attr, uint32_t 
 /* Closes all and frees; the ids stay in the map. */
 void set_done(struct event_set *s);
 
-/* Opens the event on a thread, on each CPU, and starts it when the set runs.  0 or -errno with none
- * open. @round: for reuse of slots. */
+/*
+ * Opens the event on a thread, on each CPU, into the rings where the set has them.  It runs at once
+ * unless attr.disabled. 0 or -errno with none open.  @round: for reuse of slots.
+ */
 int set_add(struct event_set *s, pid_t tid, bool ambiguous, uint32_t round);
 
-/* Redirects all into @rings (borrowed from then on) and enables them; set_add() does the same from
- * then on. 0 or -errno. */
+/* Redirects all into @rings (borrowed from then on); set_add() does the same from then on.  0 or
+ * -errno. */
 int set_start(struct event_set *s, const int *rings);
+
+/*
+ * Enables all of a set that was opened disabled, thread by thread, and disables @old (may be NULL)
+ * on the same thread at once after: hardly a sample is taken by both.  Threads that @old watches by
+ * inheritance change hands with their parent.  0, or -errno with @old enabled again.
+ */
+int set_take_over(struct event_set *s, struct event_set *old);
 
 /* PERF_EVENT_IOC_PERIOD on all; threads that ended are passed over.  Inherited events keep the old
  * period: the kernel changes the parent's only. */

@@ -2,7 +2,8 @@
 check_PROGRAMS += \
 	tests/unit/test_event \
 	tests/unit/test_diagnose \
-	tests/unit/test_sampler_parts \
+	tests/unit/test_sampler_parts
+live_programs += \
 	tests/live/test_sampler_live \
 	tests/live/test_sampler_rights
 
