@@ -278,9 +278,11 @@ static int feed_file(struct kallsyms *k, int fd, bool *ret_seen)
 			break;
 		}
 		size += (size_t)n;
-		err = feed(k, buffer, size, !n || size == READ_BYTES, ret_seen, &used);
+		err = feed(k, buffer, size, !n, ret_seen, &used);
 		if (!n)
 			break;
+		if (!used && size == READ_BYTES)
+			used = size; /* one endless line: passed over */
 		memmove(buffer, buffer + used, size - used);
 		size -= used;
 	}
