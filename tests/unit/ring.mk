@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 check_PROGRAMS += \
-	tests/live/test_ring_live \
 	tests/unit/test_lane \
 	tests/unit/test_reader \
 	tests/unit/test_ring
 
+live_programs += tests/live/test_ring_live
 tests_live_test_ring_live_SOURCES = tests/live/test_ring_live.c
 tests_live_test_ring_live_LDADD = $(unit_LDADD)
 tests_unit_test_lane_SOURCES = tests/unit/test_lane.c
