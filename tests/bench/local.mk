@@ -8,6 +8,7 @@ bench_programs = \
 	tests/bench/bench_lane \
 	tests/bench/bench_order \
 	tests/bench/bench_query \
+	tests/bench/bench_screen \
 	tests/bench/bench_stacks \
 	tests/bench/bench_store \
 	tests/bench/bench_symbols
@@ -28,6 +29,8 @@ tests_bench_bench_order_SOURCES = tests/bench/bench_order.c
 tests_bench_bench_order_LDADD = $(bench_ldadd)
 tests_bench_bench_query_SOURCES = tests/bench/bench_query.c
 tests_bench_bench_query_LDADD = $(bench_ldadd)
+tests_bench_bench_screen_SOURCES = tests/bench/bench_screen.c
+tests_bench_bench_screen_LDADD = $(bench_ldadd)
 tests_bench_bench_stacks_SOURCES = tests/bench/bench_stacks.c
 tests_bench_bench_stacks_LDADD = $(bench_ldadd)
 tests_bench_bench_store_SOURCES = tests/bench/bench_store.c

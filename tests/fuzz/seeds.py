@@ -85,8 +85,8 @@ def decode_seeds():
             + struct.pack("<QQ", 2, 4)                                     # REGS_INTR
             + struct.pack("<QQQQ", 0x1000, 9, 4096, 4096))                 # PHYS CGROUP DATA CODE
     everything = (common | IP | ADDR | ID | STREAM_ID | PERIOD | READ | CALLCHAIN | RAW
-                  | BRANCH_STACK | REGS_USER | STACK_USER | WEIGHT | DATA_SRC | TRANSACTION | REGS_INTR | PHYS_ADDR
-                  | CGROUP | DATA_PAGE_SIZE | CODE_PAGE_SIZE)
+                  | BRANCH_STACK | REGS_USER | STACK_USER | WEIGHT | DATA_SRC | TRANSACTION
+                  | REGS_INTR | PHYS_ADDR | CGROUP | DATA_PAGE_SIZE | CODE_PAGE_SIZE)
     write("decode", "all-fields", layout(everything, 0x1f, 1 << 17, 0b111, 0b1) + record(9, rich, 2))
     write("decode", "size-zero", layout(common) + struct.pack("<IHH", 9, 0, 0) + ident)
     write("decode", "size-beyond", layout(common) + struct.pack("<IHH", 9, 0, 0xfff8) + ident)
