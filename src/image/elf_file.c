@@ -5,25 +5,56 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define SECTIONS_MAX 65536u
 #define PROGRAM_HEADERS_MAX 4096u
 #define NOTES_MAX 65536u
+#define SECTION_NAMES_MAX ((size_t)16 << 20)
+
+/*
+ * Beyond 65,279 sections or 65,534 segments the counts are elsewhere, and libelf makes room for as
+ * many as they tell at once: in a sparse file, billions.  No program has them.  The fields are all
+ * zeroes or all ones in either byte order.
+ */
+static bool counts_are_plain(const uint8_t *header, size_t size)
+{
+	static const uint8_t zero[8], ones[2] = { 0xff, 0xff };
+	bool wide;
+
+	if (size < sizeof(Elf64_Ehdr))
+		return true; /* too short to have sections; libelf will refuse it */
+	wide = header[EI_CLASS] == ELFCLASS64;
+	if (memcmp(header + (wide ? offsetof(Elf64_Ehdr, e_phnum) : offsetof(Elf32_Ehdr, e_phnum)),
+		   ones, 2) == 0)
+		return false;
+	if (memcmp(header + (wide ? offsetof(Elf64_Ehdr, e_shnum) : offsetof(Elf32_Ehdr, e_shnum)),
+		   zero, 2) != 0)
+		return true;
+	return wide ? memcmp(header + offsetof(Elf64_Ehdr, e_shoff), zero, 8) == 0
+		    : memcmp(header + offsetof(Elf32_Ehdr, e_shoff), zero, 4) == 0;
+}
 
 static int elf_file_begin(struct elf_file *f, struct reason *why)
 {
+	GElf_Shdr names;
+
 	if (f->elf == NULL || elf_kind(f->elf) != ELF_K_ELF ||
 	    gelf_getehdr(f->elf, &f->header) == NULL) {
 		elf_file_done(f);
 		return reason_set(why, -ENOEXEC, "not an ELF file");
 	}
-	if (elf_getshdrstrndx(f->elf, &f->names_section) != 0)
+	if (elf_getshdrstrndx(f->elf, &f->names_section) != 0 ||
+	    gelf_getshdr(elf_getscn(f->elf, f->names_section), &names) == NULL ||
+	    names.sh_size > SECTION_NAMES_MAX)
 		f->names_section = 0;
 	return 0;
 }
 
 int elf_file_init(struct elf_file *f, int fd, uint64_t max, struct reason *why)
 {
+	uint8_t header[sizeof(Elf64_Ehdr)];
+	ssize_t nr;
 	struct stat st;
 
 	memset(f, 0, sizeof(*f));
@@ -33,6 +64,11 @@ int elf_file_init(struct elf_file *f, int fd, uint64_t max, struct reason *why)
 		return reason_set(why, -ENOEXEC, "not a regular file");
 	if ((uint64_t)st.st_size > max)
 		return reason_set(why, -EFBIG, "too large for a file of code");
+	nr = pread(fd, header, sizeof(header), 0);
+	if (nr < 0)
+		return reason_set(why, -errno, "cannot be read: %s", strerror(errno));
+	if (!counts_are_plain(header, (size_t)nr))
+		return reason_set(why, -EFBIG, "too many sections for a file of code");
 	elf_version(EV_CURRENT);
 	f->elf = elf_begin(fd, ELF_C_READ, NULL);
 	return elf_file_begin(f, why);
@@ -41,6 +77,8 @@ int elf_file_init(struct elf_file *f, int fd, uint64_t max, struct reason *why)
 int elf_file_init_memory(struct elf_file *f, const void *bytes, size_t size, struct reason *why)
 {
 	memset(f, 0, sizeof(*f));
+	if (!counts_are_plain(bytes, size))
+		return reason_set(why, -EFBIG, "too many sections for a file of code");
 	elf_version(EV_CURRENT);
 	f->elf = elf_memory((char *)bytes, size);
 	return elf_file_begin(f, why);
@@ -125,9 +163,9 @@ static size_t build_id_of_segments(const struct elf_file *f, uint8_t *ret)
 {
 	size_t nr = 0, found = 0;
 
-	if (elf_getphdrnum(f->elf, &nr) != 0)
+	if (elf_getphdrnum(f->elf, &nr) != 0 || nr > PROGRAM_HEADERS_MAX)
 		return 0;
-	for (size_t i = 0; i < nr && i < PROGRAM_HEADERS_MAX && found == 0; i++) {
+	for (size_t i = 0; i < nr && found == 0; i++) {
 		GElf_Phdr segment;
 
 		if (gelf_getphdr(f->elf, (int)i, &segment) == NULL)

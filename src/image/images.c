@@ -269,6 +269,8 @@ static int build_file(const struct image *image, struct table_bytes *ret, struct
 /* Says it where names will be few. */
 static void judge_source(struct image *image)
 {
+	if (image->sight.vdso)
+		return;
 	switch ((enum table_source)image->table.header->source) {
 	case TABLE_NO_NAMES:
 		set_why(image, "it is stripped of all symbols; install its debug package");

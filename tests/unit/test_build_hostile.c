@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <lzma.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,16 +142,61 @@ static void counts_are_bounded(void **state)
 	elf_bytes_done(&e);
 }
 
+/* A sparse file of 12 GiB that claims to be full of section names, sections or program headers. */
+static void sparse_giants_cost_nothing(void **state)
+{
+	struct table_bytes b;
+	struct elf_bytes e;
+	Elf64_Ehdr header;
+	Elf64_Shdr names;
+	uint64_t names_at;
+	int fd;
+
+	(void)state;
+	small_program(&e, ET_DYN);
+	elf_bytes_finish(&e);
+	fd = elf_bytes_fd(e.at, e.size);
+	assert_int_equal(ftruncate(fd, (off_t)12 << 30), 0);
+	memcpy(&header, e.at, sizeof(header));
+	names_at = header.e_shoff + header.e_shstrndx * sizeof(names);
+	memcpy(&names, e.at + names_at, sizeof(names));
+	names.sh_size = (UINT64_C(12) << 30) - names.sh_offset;
+	assert_int_equal(pwrite(fd, &names, sizeof(names), (off_t)names_at), sizeof(names));
+	assert_int_equal(build_table(fd, -1, &build_defaults, &b, NULL), 0);
+	assert_int_equal(((struct table_header *)b.at)->nr_symbols, 2);
+	free(b.at);
+	header.e_shnum = 0;
+	assert_int_equal(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
+	assert_int_equal(build_table(fd, -1, &build_defaults, &b, NULL), -EFBIG);
+	header.e_shnum = 3;
+	header.e_phnum = PN_XNUM;
+	assert_int_equal(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
+	assert_int_equal(build_table(fd, -1, &build_defaults, &b, NULL), -EFBIG);
+	close(fd);
+	elf_bytes_done(&e);
+}
+
 static void packed_data_is_bounded(void **state)
 {
 	static const uint8_t noise[64] = { 0xfd, '7', 'z', 'X', 'Z', 0, 1, 2, 3 };
-	uint8_t *bytes;
-	size_t size;
+	uint8_t packed[4096], *bytes, *zeroes;
+	size_t size, packed_size = 0;
 
 	(void)state;
 	assert_int_equal(unpack_xz(noise, sizeof(noise), 1 << 20, &bytes, &size), -EBADMSG);
 	assert_int_equal(unpack_xz(noise, 0, 1 << 20, &bytes, &size), -EBADMSG);
 	assert_int_equal(unpack_xz(noise, 6, 0, &bytes, &size), -EFBIG);
+	zeroes = calloc(1, 1 << 20);
+	assert_int_equal(lzma_easy_buffer_encode(1, LZMA_CHECK_CRC32, NULL, zeroes, 1 << 20, packed,
+						 &packed_size, sizeof(packed)),
+			 LZMA_OK);
+	assert_int_equal(unpack_xz(packed, packed_size, (1 << 20) - 1, &bytes, &size), -EFBIG);
+	assert_int_equal(unpack_xz(packed, packed_size, 1 << 20, &bytes, &size), 0);
+	assert_int_equal(size, 1 << 20);
+	assert_memory_equal(bytes, zeroes, size);
+	free(bytes);
+	assert_int_equal(unpack_xz(packed, packed_size - 1, 1 << 20, &bytes, &size), -EBADMSG);
+	free(zeroes);
 }
 
 static void names_are_made_readable(void **state)
@@ -302,6 +348,7 @@ int main(void)
 		cmocka_unit_test(cut_at_every_length),
 		cmocka_unit_test(huge_words_anywhere),
 		cmocka_unit_test(counts_are_bounded),
+		cmocka_unit_test(sparse_giants_cost_nothing),
 		cmocka_unit_test(packed_data_is_bounded),
 		cmocka_unit_test(names_are_made_readable),
 		cmocka_unit_test(exploding_names_are_cut),
