@@ -2,6 +2,8 @@
 /*
  * Commands that change what is shown of what was collected, and the pages.
  */
+#include <string.h>
+
 #include "profile/store.h"
 #include "view/commands.h"
 #include "view/model.h"
@@ -178,8 +180,15 @@ int cmd_idle(struct ui *ui, uint64_t now_ns)
 	return ui_ask(ui);
 }
 
+static void notes_read(struct ui *ui)
+{
+	if (ui->page == PAGE_NOTES && ui->facts.nr_notes)
+		memcpy(ui->seen, ui->facts.notes[0], sizeof(ui->seen));
+}
+
 static int open_page(struct ui *ui, enum page page)
 {
+	notes_read(ui);
 	ui->page = ui->page == page ? PAGE_NONE : page;
 	return UI_REDRAW;
 }
@@ -211,6 +220,7 @@ int cmd_event_menu(struct ui *ui, uint64_t now_ns)
 int cmd_close(struct ui *ui, uint64_t now_ns)
 {
 	(void)now_ns;
+	notes_read(ui);
 	ui->page = PAGE_NONE;
 	return UI_REDRAW;
 }

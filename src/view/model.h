@@ -92,6 +92,7 @@ struct ui {
 	struct entry entry;
 	VEC(struct event_row) events;
 
+	char seen[NOTE_ROOM];	/* the newest note when the page of notes was closed: it needs no line any more */
 	char message[NOTE_ROOM];
 	uint64_t message_until_ns;
 	size_t lines;		/* rows of the list that fit, as of the last drawing */
@@ -137,6 +138,9 @@ struct box {
 	int row, column, lines, columns;	/* the inside */
 };
 void box_draw(struct ui *ui, struct canvas *c, int row, int lines, int wanted, const char *title, struct box *ret);
+
+/* notes_page.c: the bytes of the next line of @text, cut at a blank, that fits @columns. */
+size_t line_fit(const char *text, int columns);
 
 unsigned ui_context(const struct ui *ui);
 

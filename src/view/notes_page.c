@@ -8,8 +8,7 @@
 #include "base/text.h"
 #include "view/model.h"
 
-/* The next line of @text that fits @columns: its bytes. */
-static size_t line_of(const char *text, int columns)
+size_t line_fit(const char *text, int columns)
 {
 	size_t n = text_prefix(text, columns > 1 ? (size_t)columns : 1), cut = n;
 
@@ -31,7 +30,7 @@ static size_t draw(struct ui *ui, struct canvas *c, const struct box *box, size_
 		const char *mark = "*";
 
 		while (*text) {
-			size_t n = line_of(text, box->columns - 4);
+			size_t n = line_fit(text, box->columns - 4);
 
 			snprintf(part, sizeof(part), "%.*s", (int)n, text);
 			if (nr >= skip && nr - skip < (size_t)box->lines) {

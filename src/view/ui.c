@@ -266,7 +266,7 @@ static int note_draw(struct ui *ui, struct canvas *c, int row)
 	if (ui->message[0] && ui->now_ns > ui->message_until_ns && !ui->paused)
 		ui->message[0] = '\0';
 	if (!ui->message[0]) {
-		if (!ui->facts.nr_notes)
+		if (!ui->facts.nr_notes || !strcmp(ui->facts.notes[0], ui->seen))
 			return 0;
 		text = ui->facts.notes[0];
 	}

@@ -160,7 +160,7 @@ static void test_events(void **state)
 {
 	static const struct ui_event events[] = {
 		{ "cycles:P", "hardware", "CPU cycles, precise", false,
-		  "no hardware counters here (a virtual machine?)" },
+		  "cycles:P is not there: this virtual machine has no hardware counters; cpu-clock measures time instead." },
 		{ "cpu-clock", "software", "time on a CPU", true, NULL },
 		{ "page-faults", "software", "page faults", true, NULL },
 	};

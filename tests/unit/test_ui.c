@@ -437,6 +437,34 @@ static void test_pages(void **state)
 	bed_free(b);
 }
 
+static void test_notes_are_read(void **state)
+{
+	const char *notes[] = { "The newest note.", "An older note." };
+	struct ui_status st = { .event = "cpu-clock",
+				.target = "all CPUs",
+				.kernel = true,
+				.user = true,
+				.own_cpu_percent = NAN,
+				.notes = notes,
+				.nr_notes = 2,
+				.refresh_s = 1.0 };
+	struct bed *b = loaded();
+
+	(void)state;
+	ui_status(b->ui, &st);
+	ui_draw(b->ui, &b->canvas);
+	assert_true(bed_shows(b, "The newest note."));
+	bed_type(b, "!");
+	assert_true(bed_shows(b, "An older note."));
+	bed_type(b, "!");
+	assert_false(bed_shows(b, "The newest note.")); /* read: its line is the list's again */
+	notes[0] = "Another note.";
+	ui_status(b->ui, &st);
+	ui_draw(b->ui, &b->canvas);
+	assert_true(bed_shows(b, "Another note."));
+	bed_free(b);
+}
+
 static void test_program_keys(void **state)
 {
 	struct bed *b = loaded();
@@ -562,6 +590,7 @@ int main(void)
 		cmocka_unit_test(test_pause),
 		cmocka_unit_test(test_sort),
 		cmocka_unit_test(test_pages),
+		cmocka_unit_test(test_notes_are_read),
 		cmocka_unit_test(test_program_keys),
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_random_keys),
