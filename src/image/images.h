@@ -66,6 +66,14 @@ struct image_symbol {
 bool images_symbol(const struct images *im, uint32_t image, uint64_t offset,
 		   struct image_symbol *ret);
 
+/*
+ * The rule to unwind a frame at a file offset (rows.h).  0 and *@ret (rule 0 where nothing covers the place);
+ * -EAGAIN while the image waits to be read or its rows do (marks them as wanted); -ENODATA where it has none or could not be read.
+ * Rows are read only for images asked here.  *@ret is borrowed until images_forget().
+ */
+struct unwind_rule;
+int images_rule(struct images *im, uint32_t image, uint64_t offset, const struct unwind_rule **ret);
+
 /* Drops everything of an image. */
 void images_forget(struct images *im, uint32_t image);
 size_t images_bytes(const struct images *im);
