@@ -195,7 +195,7 @@ static void packed_data_is_bounded(void **state)
 	assert_int_equal(size, 1 << 20);
 	assert_memory_equal(bytes, zeroes, size);
 	free(bytes);
-	assert_int_equal(unpack_xz(packed, packed_size - 1, 1 << 20, &bytes, &size), -EBADMSG);
+	assert_int_equal(unpack_xz(packed, packed_size - 1, 2 << 20, &bytes, &size), -EBADMSG);
 	free(zeroes);
 }
 
