@@ -12,10 +12,13 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -187,6 +190,111 @@ static inline int need_perf(void)
 	}
 	close(fd);
 	return 0;
+}
+
+struct tally {
+	struct rig *rig;
+	uint64_t samples, by_serial[32], period, kernel, side_band, forks, comm_exec, exits;
+	uint32_t first_type;
+	pid_t only_tid;
+	bool feed;
+};
+
+static inline void count(void *ctx, const struct seen *seen)
+{
+	struct tally *t = ctx;
+	const struct record *r = &seen->record;
+
+	if (t->feed && r->type == RECORD_SAMPLE)
+		sampler_saw_sample(t->rig->sp, r->sid.id, (pid_t)r->sid.tid);
+	if (t->feed && r->type == RECORD_FORK)
+		sampler_saw_fork(t->rig->sp, (pid_t)r->task.pid, (pid_t)r->task.tid,
+				 r->sid.time_ns);
+	if (t->feed && r->type == RECORD_EXIT)
+		sampler_saw_exit(t->rig->sp, (pid_t)r->task.tid);
+	t->forks += r->type == RECORD_FORK;
+	t->exits += r->type == RECORD_EXIT;
+	t->comm_exec += r->type == RECORD_COMM && r->comm.exec;
+	if (r->type != RECORD_SAMPLE) {
+		t->side_band += seen->serial == 0;
+		return;
+	}
+	if (t->only_tid && (pid_t)r->sid.tid != t->only_tid)
+		return;
+	t->samples++;
+	t->by_serial[seen->serial % 32]++;
+	t->period = r->sample.period;
+	t->kernel += r->cpumode == CPUMODE_KERNEL;
+}
+
+static inline struct tally drained(struct rig *rig, bool feed)
+{
+	struct tally t = { .rig = rig, .feed = feed };
+
+	rig_drain(rig, count, &t);
+	return t;
+}
+
+static inline void open_self(struct rig *rig, const char *event, uint64_t hz)
+{
+	struct target t = target_of(TARGET_PIDS, (uint32_t)getpid());
+	struct sampling s = sampling_of(event, hz);
+
+	if (rig_open(rig, &t, &s))
+		fail_msg("%s", rig->why.text);
+	target_done(&t);
+}
+
+static inline void change(struct rig *rig, struct sampling s)
+{
+	if (sampler_change(rig->sp, &s, &rig->why))
+		fail_msg("%s", rig->why.text);
+}
+
+/* Counts one thread's samples until there are @wanted of serial @serial, or 5 s have passed. */
+static inline struct tally await(struct rig *rig, pid_t tid, uint32_t serial, uint64_t wanted)
+{
+	uint64_t deadline = clock_ns(CLOCK_MONOTONIC) + 5000000000ull;
+	struct tally t = { .rig = rig, .feed = true, .only_tid = tid };
+
+	while (t.by_serial[serial] < wanted && clock_ns(CLOCK_MONOTONIC) < deadline) {
+		burn_ms(1);
+		rig_drain(rig, count, &t);
+	}
+	return t;
+}
+
+static inline pid_t sleeper(void)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	return pid;
+}
+
+static inline void reap(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static inline pid_t spinner(uid_t uid)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (uid && setresuid(uid, uid, uid))
+			_exit(1);
+		for (;;)
+			burn_ms(1);
+	}
+	return pid;
 }
 
 #endif

@@ -1,73 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The sampler on the real kernel, watching the test itself and children it makes. */
+/* The sampler on the real kernel, watching the test itself. */
 #include "sampler_rig.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
-struct tally {
-	struct rig *rig;
-	uint64_t samples, by_serial[32], period, kernel, side_band, forks, comm_exec, exits;
-	uint32_t first_type;
-	pid_t only_tid;
-	bool feed;
-};
-
-static void count(void *ctx, const struct seen *seen)
-{
-	struct tally *t = ctx;
-	const struct record *r = &seen->record;
-
-	if (t->feed && r->type == RECORD_SAMPLE)
-		sampler_saw_sample(t->rig->sp, r->sid.id, (pid_t)r->sid.tid);
-	if (t->feed && r->type == RECORD_FORK)
-		sampler_saw_fork(t->rig->sp, (pid_t)r->task.pid, (pid_t)r->task.tid,
-				 r->sid.time_ns);
-	if (t->feed && r->type == RECORD_EXIT)
-		sampler_saw_exit(t->rig->sp, (pid_t)r->task.tid);
-	t->forks += r->type == RECORD_FORK;
-	t->exits += r->type == RECORD_EXIT;
-	t->comm_exec += r->type == RECORD_COMM && r->comm.exec;
-	if (r->type != RECORD_SAMPLE) {
-		t->side_band += seen->serial == 0;
-		return;
-	}
-	if (t->only_tid && (pid_t)r->sid.tid != t->only_tid)
-		return;
-	t->samples++;
-	t->by_serial[seen->serial % 32]++;
-	t->period = r->sample.period;
-	t->kernel += r->cpumode == CPUMODE_KERNEL;
-}
-
-static struct tally drained(struct rig *rig, bool feed)
-{
-	struct tally t = { .rig = rig, .feed = feed };
-
-	rig_drain(rig, count, &t);
-	return t;
-}
-
-static void open_self(struct rig *rig, const char *event, uint64_t hz)
-{
-	struct target t = target_of(TARGET_PIDS, (uint32_t)getpid());
-	struct sampling s = sampling_of(event, hz);
-
-	if (rig_open(rig, &t, &s))
-		fail_msg("%s", rig->why.text);
-	target_done(&t);
-}
-
-static void change(struct rig *rig, struct sampling s)
-{
-	if (sampler_change(rig->sp, &s, &rig->why))
-		fail_msg("%s", rig->why.text);
-}
+#include "event/sampler_impl.h"
 
 static void test_busy_loop_is_sampled(void **state)
 {
@@ -225,19 +166,6 @@ static void worker_stop(struct worker *w)
 	pthread_join(w->thread, NULL);
 }
 
-/* Counts one thread's samples until there are @wanted of serial @serial, or 5 s have passed. */
-static struct tally await(struct rig *rig, pid_t tid, uint32_t serial, uint64_t wanted)
-{
-	uint64_t deadline = clock_ns(CLOCK_MONOTONIC) + 5000000000ull;
-	struct tally t = { .rig = rig, .feed = true, .only_tid = tid };
-
-	while (t.by_serial[serial] < wanted && clock_ns(CLOCK_MONOTONIC) < deadline) {
-		burn_ms(1);
-		rig_drain(rig, count, &t);
-	}
-	return t;
-}
-
 /* The kernel changes the rate of a parent's event only: an inherited thread needs the events opened
  * anew. */
 static void test_rate_reaches_inherited_threads(void **state)
@@ -352,19 +280,18 @@ static void *give_birth(void *ctx)
 	return NULL;
 }
 
-struct ids_of_threads {
+struct threads_seen {
 	struct rig *rig;
 	struct {
 		pid_t tid;
-		uint64_t id;
-		size_t samples, others;
+		size_t samples;
 	} at[64];
 	size_t nr;
 };
 
-static void note_ids(void *ctx, const struct seen *seen)
+static void note_thread(void *ctx, const struct seen *seen)
 {
-	struct ids_of_threads *all = ctx;
+	struct threads_seen *all = ctx;
 	const struct record *r = &seen->record;
 	size_t i;
 
@@ -383,7 +310,7 @@ static void note_ids(void *ctx, const struct seen *seen)
 
 /* In @all, how many of the births have samples; with @single, each at most once a millisecond of
  * its own time. */
-static size_t births_seen(const struct births *b, const struct ids_of_threads *all)
+static size_t births_seen(const struct births *b, const struct threads_seen *all)
 {
 	size_t seen = 0;
 
@@ -404,7 +331,7 @@ static uint64_t thread_time_ns(const struct worker *w)
 static void test_births_during_opening(void **state)
 {
 	static struct births b;
-	struct ids_of_threads all = { 0 };
+	struct threads_seen all = { 0 };
 	uint64_t start[48], deadline;
 	pthread_t mother;
 	struct rig rig;
@@ -419,7 +346,7 @@ static void test_births_during_opening(void **state)
 	deadline = clock_ns(CLOCK_MONOTONIC) + 20000000000ull;
 	while (births_seen(&b, &all) < b.nr && clock_ns(CLOCK_MONOTONIC) < deadline) {
 		burn_ms(1);
-		rig_drain(&rig, note_ids, &all);
+		rig_drain(&rig, note_thread, &all);
 	}
 	assert_int_equal(births_seen(&b, &all), b.nr);
 	for (size_t i = 0; i < b.nr; i++)
@@ -428,7 +355,7 @@ static void test_births_during_opening(void **state)
 	all.nr = 0;
 	for (int i = 0; i < 300; i++) {
 		burn_ms(1);
-		rig_drain(&rig, note_ids, &all);
+		rig_drain(&rig, note_thread, &all);
 	}
 	for (size_t i = 0; i < b.nr; i++) {
 		uint64_t ms = (thread_time_ns(&b.workers[i]) - start[i]) / 1000000;
@@ -442,138 +369,29 @@ static void test_births_during_opening(void **state)
 	rig_close(&rig);
 }
 
-static pid_t sleeper(void)
+/* An inherited thread that was opened by name as well is found out by its first samples. */
+static void test_doubles_are_closed(void **state)
 {
-	pid_t pid = fork();
-
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		pause();
-		_exit(0);
-	}
-	return pid;
-}
-
-static void reap(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-}
-
-static void test_target_that_is_not_there(void **state)
-{
-	pid_t pid = sleeper();
-	struct target t = target_of(TARGET_PIDS, (uint32_t)pid);
-	struct sampling s = sampling_of("cpu-clock", 100);
-	size_t fds = open_descriptors();
+	struct worker w;
 	struct rig rig;
-
-	(void)state;
-	reap(pid);
-	assert_int_equal(rig_open(&rig, &t, &s), -ESRCH);
-	assert_non_null(strstr(rig.why.text, "there is no process"));
-	assert_int_equal(open_descriptors(), fds);
-	t.kind = TARGET_TIDS;
-	assert_int_equal(rig_open(&rig, &t, &s), -ESRCH);
-	assert_non_null(strstr(rig.why.text, "there is no thread"));
-	target_done(&t);
-}
-
-static void test_offline_cpu(void **state)
-{
-	struct target t = target_of(TARGET_PIDS, (uint32_t)getpid());
-	struct sampling s = sampling_of("cpu-clock", 100);
-	struct rig rig;
-
-	(void)state;
-	assert_int_equal(vec_push(&t.cpus, 8191), 0);
-	assert_int_equal(rig_open(&rig, &t, &s), -EINVAL);
-	assert_non_null(strstr(rig.why.text, "CPU 8191 is not online"));
-	target_done(&t);
-}
-
-/* A target lives on in the children that inherited its events. */
-static void test_target_lives_in_its_children(void **state)
-{
-	int go[2], told[2];
-	struct target t;
-	struct sampling s = sampling_of("cpu-clock", 100);
-	struct rig rig;
-	pid_t pid, grandchild;
-	char byte = 0;
-
-	(void)state;
-	assert_int_equal(pipe(go), 0);
-	assert_int_equal(pipe(told), 0);
-	pid = fork();
-	if (pid == 0) {
-		if (read(go[0], &byte, 1) != 1)
-			_exit(1);
-		grandchild = fork();
-		if (grandchild == 0) {
-			pause();
-			_exit(0);
-		}
-		_exit(write(told[1], &grandchild, sizeof(grandchild)) != sizeof(grandchild));
-	}
-	t = target_of(TARGET_PIDS, (uint32_t)pid);
-	assert_int_equal(rig_open(&rig, &t, &s), 0);
-	rig_start(&rig);
-	assert_true(sampler_target_alive(rig.sp));
-	assert_int_equal(write(go[1], &byte, 1), 1);
-	assert_int_equal(read(told[0], &grandchild, sizeof(grandchild)), sizeof(grandchild));
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	assert_true(sampler_target_alive(rig.sp));
-	kill(grandchild, SIGKILL);
-	for (int i = 0; i < 5000 && sampler_target_alive(rig.sp); i++)
-		burn_ms(1);
-	assert_false(sampler_target_alive(rig.sp));
-	rig_close(&rig);
-	target_done(&t);
-	for (int i = 0; i < 2; i++) {
-		close(go[i]);
-		close(told[i]);
-	}
-}
-
-/* Nothing is sampled before the exec, and all that follows is. */
-static void test_command_from_its_exec(void **state)
-{
-	struct sampling s = sampling_of("cpu-clock", 10000);
-	struct target t;
 	struct tally n;
-	struct rig rig;
-	int go[2], status;
-	pid_t pid;
-	char byte = 0;
+	size_t nr_events;
 
 	(void)state;
-	assert_int_equal(pipe(go), 0);
-	pid = fork();
-	if (pid == 0) {
-		if (read(go[0], &byte, 1) != 1)
-			_exit(1);
-		burn_ms(20);
-		execl("/bin/sh", "sh", "-c",
-		      "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exit 7", NULL);
-		_exit(127);
-	}
-	t = target_of(TARGET_PIDS, (uint32_t)pid);
-	t.on_exec = true;
-	assert_int_equal(rig_open(&rig, &t, &s), 0);
+	open_self(&rig, "cpu-clock", 1000);
 	rig_start(&rig);
-	assert_int_equal(write(go[1], &byte, 1), 1);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(WEXITSTATUS(status), 7);
-	n = drained(&rig, true);
-	assert_int_equal(n.comm_exec, 1);
-	assert_int_equal(n.exits, 1);
-	assert_true(n.samples > 0);
-	assert_false(sampler_target_alive(rig.sp));
+	nr_events = sampler_nr_events(rig.sp);
+	worker_start(&w);
+	assert_int_equal(set_add(&rig.sp->sampling, w.tid, true, 0), 0);
+	assert_int_equal(set_add(&rig.sp->tracking, w.tid, true, 0), 0);
+	assert_int_equal(sampler_mark(rig.sp, w.tid, true), 0);
+	assert_true(sampler_nr_events(rig.sp) > nr_events);
+	n = await(&rig, w.tid, 1, 20);
+	assert_true(n.by_serial[1] >= 20);
+	assert_int_equal(sampler_nr_events(rig.sp), nr_events);
+	assert_int_equal(rig.sp->ambiguous.nr, 0);
+	worker_stop(&w);
 	rig_close(&rig);
-	target_done(&t);
-	close(go[0]);
-	close(go[1]);
 }
 
 static void test_rates_are_bounded(void **state)
@@ -706,10 +524,7 @@ int main(void)
 		cmocka_unit_test(test_a_failed_change_leaves_the_old),
 		cmocka_unit_test(test_many_changes_do_not_grow),
 		cmocka_unit_test(test_births_during_opening),
-		cmocka_unit_test(test_target_that_is_not_there),
-		cmocka_unit_test(test_offline_cpu),
-		cmocka_unit_test(test_target_lives_in_its_children),
-		cmocka_unit_test(test_command_from_its_exec),
+		cmocka_unit_test(test_doubles_are_closed),
 		cmocka_unit_test(test_rates_are_bounded),
 		cmocka_unit_test(test_descriptors_for_one_sampling_only),
 		cmocka_unit_test(test_too_few_descriptors),
