@@ -260,6 +260,12 @@ static void kernel(void **state)
 	ksymbol(bed, 0xffffffffc0900020, 64, "bpf_prog_\033two", 0);
 	assert_int_not_equal(symbols_names_moved(bed->sy), moved);
 	assert_string_equal(info_of(bed, IMAGE_KERNEL, 0xffffffffc0900020).name, "bpf_prog_?two");
+	/* a registered program goes before the table, one that is gone does not */
+	ksymbol(bed, 0xffffffff81000040, 16, "patched", 0);
+	assert_string_equal(info_of(bed, IMAGE_KERNEL, 0xffffffff81000040).name, "patched");
+	assert_string_equal(info_of(bed, IMAGE_KERNEL, 0xffffffff81000050).name, "do_idle");
+	ksymbol(bed, 0xffffffff81000040, 16, "patched", 1);
+	assert_string_equal(info_of(bed, IMAGE_KERNEL, 0xffffffff81000040).name, "do_idle");
 	/* a reload that fails keeps the names there are */
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(symbols_load_kernel_from(bed->sy, path), -ENOENT);
