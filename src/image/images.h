@@ -51,7 +51,7 @@ enum image_state { IMAGE_UNSEEN, IMAGE_OPEN, IMAGE_LOADED, IMAGE_FAILED };
 enum image_state images_state(const struct images *im, uint32_t image);
 const char *images_why(const struct images *im,
 		       uint32_t image); /* why it failed or has few names; "" */
-/* "symtab", "dynsym", "debug file", "none": where its names are from. */
+/* "symtab", "dynsym", "debug file", "mini debug info", "none": where its names are from. */
 const char *images_source(const struct images *im, uint32_t image);
 
 /*
@@ -67,9 +67,10 @@ bool images_symbol(const struct images *im, uint32_t image, uint64_t offset,
 		   struct image_symbol *ret);
 
 /*
- * The rule to unwind a frame at a file offset (rows.h).  0 and *@ret (rule 0 where nothing covers the place);
- * -EAGAIN while the image waits to be read or its rows do (marks them as wanted); -ENODATA where it has none or could not be read.
- * Rows are read only for images asked here.  *@ret is borrowed until images_forget().
+ * The rule to unwind a frame at a file offset (rows.h).  0 and *@ret (rule 0 where nothing covers
+ * the place); -EAGAIN while the image waits to be read or its rows do (marks them as wanted);
+ * -ENODATA where it has none or could not be read. Rows are read only for images asked here.  *@ret
+ * is borrowed until images_forget().
  */
 struct unwind_rule;
 int images_rule(struct images *im, uint32_t image, uint64_t offset, const struct unwind_rule **ret);
