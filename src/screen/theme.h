@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How each role looks with 256 (or 16), 8 or no colours.  Colours are indices of the terminal's own palette, so
- * that dark and light terminals both stay readable; without colours bold, dim, underline and reverse carry the meaning.
+ * How each role looks with 256 (or 16), 8 or no colours.  Colours are indices of the terminal's
+ * own palette, so that dark and light terminals both stay readable; without colours bold, dim,
+ * underline and reverse carry the meaning.
  */
 #ifndef PTOP_SCREEN_THEME_H
 #define PTOP_SCREEN_THEME_H
@@ -13,7 +14,7 @@
 #define COLOUR_DEFAULT (-1)
 
 struct look {
-	int fg, bg;	/* palette index or COLOUR_DEFAULT */
+	int fg, bg; /* palette index or COLOUR_DEFAULT */
 	bool bold, dim, underline, reverse;
 };
 

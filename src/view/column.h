@@ -39,9 +39,9 @@ extern const struct column columns[NR_COLUMNS];
 
 /* What shares are of, and how a share becomes CPUs. */
 struct column_base {
-	uint64_t weight;	/* 100 % */
-	double cpus;		/* all of .weight as CPUs; NAN: no such thing */
-	bool by_self;		/* the sorted share is self, not total */
+	uint64_t weight; /* 100 % */
+	double cpus;     /* all of .weight as CPUs; NAN: no such thing */
+	bool by_self;    /* the sorted share is self, not total */
 };
 
 /* Text of a number column of @row ("" for others); not padded. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table of keys made from commands.def, and the functions behind it.  Each cmd_*() changes the model and
- * returns enum ui_flags.
+ * The table of keys made from commands.def, and the functions behind it.  Each cmd_*() changes
+ * the model and returns enum ui_flags.
  */
 #ifndef PTOP_VIEW_COMMANDS_H
 #define PTOP_VIEW_COMMANDS_H
@@ -55,7 +55,7 @@ extern const char *const command_groups[NR_COMMAND_GROUPS];
 
 const struct command *command_find(uint32_t key, unsigned context); /* NULL: no meaning there */
 
-#define COMMAND(id, key1, key2, key3, label, help, group, contexts, rank)                          \
+#define COMMAND(id, key1, key2, key3, label, help, group, contexts, rank) \
 	int cmd_##id(struct ui *ui, uint64_t now_ns);
 #include "view/commands.def"
 #undef COMMAND

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rows as a person walks them: folds, order, cursor and scrolling over answers that are replaced every second.
+ * Rows as a person walks them: folds, order, cursor and scrolling over answers that are replaced
+ * every second.
  *
- * All state is by the rows' identity (struct row's .path), none by row number: the cursor stays on its row
- * when rows move, folds survive a row that comes and goes.  Rows keep their place until they move by more than
- * the noise of counting (twice the square root of their samples).  Borrows the answer during each call.
+ * All state is by the rows' identity (struct row's .path), none by row number: the cursor stays
+ * on its row when rows move, folds survive a row that comes and goes.  Rows keep their place
+ * until they move by more than the noise of counting (twice the square root of their samples).
+ * Borrows the answer during each call.
  */
 #ifndef PTOP_VIEW_LIST_H
 #define PTOP_VIEW_LIST_H
@@ -18,16 +20,16 @@
 #include "profile/query.h"
 
 struct list {
-	bool all;		/* rows are open unless in .flipped; else closed unless in it */
+	bool all; /* rows are open unless in .flipped; else closed unless in it */
 	struct map flipped;
-	struct map anchors;	/* path -> the two shares (floats) that give a row its place */
-	bool by_self;		/* order by self, else by total */
-	VEC(uint32_t) order;	/* every row of the answer, children behind their parent */
-	VEC(uint32_t) shown;	/* of them the ones that no fold hides: indices of rows */
-	bool pinned;		/* the person chose a row; else the cursor is the top line */
-	uint64_t path;		/* the row chosen */
-	size_t cursor;		/* line it is on now */
-	size_t top;		/* first line on the screen */
+	struct map anchors;  /* path -> the two shares (floats) that give a row its place */
+	bool by_self;        /* order by self, else by total */
+	VEC(uint32_t) order; /* every row of the answer, children behind their parent */
+	VEC(uint32_t) shown; /* of them the ones that no fold hides: indices of rows */
+	bool pinned;         /* the person chose a row; else the cursor is the top line */
+	uint64_t path;       /* the row chosen */
+	size_t cursor;       /* line it is on now */
+	size_t top;          /* first line on the screen */
 };
 
 void list_done(struct list *l);
@@ -46,7 +48,7 @@ const struct row *list_row(const struct list *l, const struct answer *a);
 
 void list_move(struct list *l, const struct answer *a, long lines);
 void list_go(struct list *l, const struct answer *a, size_t line);
-bool list_seek(struct list *l, const struct answer *a, uint64_t path);	/* false: not shown */
+bool list_seek(struct list *l, const struct answer *a, uint64_t path); /* false: not shown */
 
 bool list_open(const struct list *l, const struct row *row);
 int list_set_open(struct list *l, uint64_t path, bool open);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the interface knows: shared by the files of view/ only.  ui.c owns it; cmd_*() and drawing borrow it.
+ * What the interface knows: shared by the files of view/ only.  ui.c owns it; cmd_*() and drawing
+ * borrow it.
  */
 #ifndef PTOP_VIEW_MODEL_H
 #define PTOP_VIEW_MODEL_H
@@ -23,8 +24,8 @@
 /* A list view: what differs between them. */
 struct view {
 	const char *title;
-	bool by_self;		/* how it is sorted at first */
-	int auto_open;		/* so many first answers open the hottest path by themselves */
+	bool by_self;  /* how it is sorted at first */
+	int auto_open; /* so many first answers open the hottest path by themselves */
 };
 extern const struct view view_functions, view_tree, view_callers;
 const struct view *view_of(enum orientation o);
@@ -33,11 +34,18 @@ enum page { PAGE_NONE, PAGE_HELP, PAGE_EVENTS, PAGE_NOTES, NR_PAGES };
 
 struct scroll {
 	size_t cursor, top;
-	size_t nr;	/* lines there are */
-	size_t lines;	/* lines that fit, as of the last drawing */
+	size_t nr;    /* lines there are */
+	size_t lines; /* lines that fit, as of the last drawing */
 };
 
-enum entry_kind { ENTRY_NONE, ENTRY_SEARCH, ENTRY_FREQUENCY, ENTRY_PERIOD, ENTRY_REFRESH, ENTRY_WINDOW };
+enum entry_kind {
+	ENTRY_NONE,
+	ENTRY_SEARCH,
+	ENTRY_FREQUENCY,
+	ENTRY_PERIOD,
+	ENTRY_REFRESH,
+	ENTRY_WINDOW
+};
 
 struct entry {
 	enum entry_kind kind;
@@ -52,7 +60,7 @@ struct event_row {
 };
 
 struct facts {
-	struct ui_status st;	/* its strings point to the rooms below */
+	struct ui_status st; /* its strings point to the rooms below */
 	char event[FACT_ROOM], target[FACT_ROOM], how[FACT_ROOM];
 	char notes[UI_NOTES][NOTE_ROOM];
 	size_t nr_notes;
@@ -68,12 +76,12 @@ struct ui {
 
 	enum orientation view;
 	enum ui_grouping grouping;
-	uint64_t window_ns;	/* 0: all */
-	uint64_t zero_ns;	/* nothing before is shown; 0: all is */
+	uint64_t window_ns; /* 0: all */
+	uint64_t zero_ns;   /* nothing before is shown; 0: all is */
 	uint8_t hide;
 	bool paused;
-	uint64_t asked_to_ns;	/* end of the window last asked for */
-	bool due;		/* a key asked for an answer: take it even while paused */
+	uint64_t asked_to_ns; /* end of the window last asked for */
+	bool due;             /* a key asked for an answer: take it even while paused */
 
 	struct list lists[NR_VIEWS];
 	int auto_left[NR_VIEWS];
@@ -83,7 +91,7 @@ struct ui {
 	struct facts facts;
 
 	unsigned want;
-	int search_step;	/* 1 next, -1 previous, 0 this one or the next */
+	int search_step; /* 1 next, -1 previous, 0 this one or the next */
 	uint32_t seek_function;
 	char search[SEARCH_ROOM];
 
@@ -92,10 +100,11 @@ struct ui {
 	struct entry entry;
 	VEC(struct event_row) events;
 
-	char seen[NOTE_ROOM];	/* the newest note when the page of notes was closed: it needs no line any more */
+	/* the newest note when the page of notes was closed: it needs no line any more */
+	char seen[NOTE_ROOM];
 	char message[NOTE_ROOM];
 	uint64_t message_until_ns;
-	size_t lines;		/* rows of the list that fit, as of the last drawing */
+	size_t lines; /* rows of the list that fit, as of the last drawing */
 
 	struct ui_control controls[UI_CONTROLS];
 	size_t control_first, nr_controls;
@@ -103,8 +112,9 @@ struct ui {
 
 /* ui.c */
 int ui_push_control(struct ui *ui, const struct ui_control *control); /* UI_CONTROL | UI_REDRAW */
-void ui_drop_answer(struct ui *ui);	/* the view or the grouping changes: its rows are another thing */
-int ui_ask(struct ui *ui);		/* a key wants another answer: UI_REQUERY | UI_REDRAW */
+/* the view or the grouping changes: its rows are another thing */
+void ui_drop_answer(struct ui *ui);
+int ui_ask(struct ui *ui); /* a key wants another answer: UI_REQUERY | UI_REDRAW */
 static inline struct list *ui_list(struct ui *ui)
 {
 	return &ui->lists[ui->view];
@@ -124,7 +134,7 @@ int entry_key(struct ui *ui, uint32_t key);
 void entry_draw(struct ui *ui, struct canvas *c, int row);
 
 /* header_draw.c, footer_draw.c */
-int header_draw(struct ui *ui, struct canvas *c);	/* returns the lines used */
+int header_draw(struct ui *ui, struct canvas *c); /* returns the lines used */
 void footer_draw(struct ui *ui, struct canvas *c, int row);
 
 /* help_page.c, events_page.c, notes_page.c */
@@ -133,11 +143,15 @@ void events_draw(struct ui *ui, struct canvas *c, int row, int lines);
 void notes_draw(struct ui *ui, struct canvas *c, int row, int lines);
 void scroll_fit(struct scroll *s, size_t nr, size_t lines, bool has_cursor);
 
-/* box.c: a framed box over the lower part of @lines lines from @row on; the list above it stays visible. */
+/*
+ * box.c: a framed box over the lower part of @lines lines from @row on; the list above it stays
+ * visible.
+ */
 struct box {
-	int row, column, lines, columns;	/* the inside */
+	int row, column, lines, columns; /* the inside */
 };
-void box_draw(struct ui *ui, struct canvas *c, int row, int lines, int wanted, const char *title, struct box *ret);
+void box_draw(struct ui *ui, struct canvas *c, int row, int lines, int wanted, const char *title,
+	      struct box *ret);
 
 /* notes_page.c: the bytes of the next line of @text, cut at a blank, that fits @columns. */
 size_t line_fit(const char *text, int columns);

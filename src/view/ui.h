@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The interface as a model that can draw itself: keys, answers and facts go in; questions, wishes and a
- * canvas of cells come out.  Pure: no curses, no descriptors, no clock (time is passed in), one thread.
+ * The interface as a model that can draw itself: keys, answers and facts go in; questions, wishes
+ * and a canvas of cells come out.  Pure: no curses, no descriptors, no clock (time is passed in),
+ * one thread.
  *
  * The wiring's loop:
  *	flags = ui_key(ui, key, now)		for each key
@@ -12,8 +13,8 @@
  *	each refresh: ui_status(ui, &status)
  *	UI_REDRAW, or after any of the above: ui_draw(ui, canvas), which costs the visible rows only
  *
- * While paused, ui_wanted() keeps asking for the frozen window and answers that no key has asked for are
- * dropped: what is on screen stays as it is, byte by byte.
+ * While paused, ui_wanted() keeps asking for the frozen window and answers that no key has asked
+ * for are dropped: what is on screen stays as it is, byte by byte.
  */
 #ifndef PTOP_VIEW_UI_H
 #define PTOP_VIEW_UI_H
@@ -27,14 +28,20 @@
 #include "view/canvas.h"
 #include "view/key.h"
 
-enum ui_grouping { UI_GROUP_NONE, UI_GROUP_COMMAND, UI_GROUP_PROCESS, UI_GROUP_THREAD, NR_UI_GROUPINGS };
+enum ui_grouping {
+	UI_GROUP_NONE,
+	UI_GROUP_COMMAND,
+	UI_GROUP_PROCESS,
+	UI_GROUP_THREAD,
+	NR_UI_GROUPINGS
+};
 
 struct ui_function {
-	const char *name;	/* scrubbed UTF-8; lives until the next call */
-	const char *module;	/* "" where there is none */
-	bool named;		/* false: an address, not a name */
+	const char *name;   /* scrubbed UTF-8; lives until the next call */
+	const char *module; /* "" where there is none */
+	bool named;         /* false: an address, not a name */
 	bool kernel;
-	bool pseudo;		/* ptop's own row, such as "[broken stack]" */
+	bool pseudo; /* ptop's own row, such as "[broken stack]" */
 };
 
 /* Where names come from; called while drawing and searching, for few rows each time. */
@@ -46,11 +53,12 @@ struct ui_names {
 };
 
 struct ui_options {
-	bool ascii;			/* no character beyond 0x7e on the canvas */
-	enum orientation orientation;	/* the first view */
+	bool ascii;                   /* no character beyond 0x7e on the canvas */
+	enum orientation orientation; /* the first view */
 	enum ui_grouping grouping;
-	uint64_t window_ns;		/* 0: all */
-	uint8_t hide;			/* SAMPLE_* bits hidden at first (SAMPLE_IDLE, SAMPLE_OWN) */
+	uint64_t window_ns; /* 0: all */
+	/* SAMPLE_* bits hidden at first (SAMPLE_IDLE, SAMPLE_OWN) */
+	uint8_t hide;
 	double refresh_s;
 };
 
@@ -61,30 +69,36 @@ struct ui *ui_new(const struct ui_names *names, const struct ui_options *options
 void ui_free(struct ui *ui);
 
 enum ui_flags {
-	UI_REDRAW	= 1 << 0,
-	UI_REQUERY	= 1 << 1,	/* another question: ask it now, do not wait for the refresh */
-	UI_CONTROL	= 1 << 2,	/* ui_control() has something to do */
-	UI_NEED_EVENTS	= 1 << 3,	/* call ui_set_events() */
-	UI_QUIT		= 1 << 4,
-	UI_SUSPEND	= 1 << 5,	/* Ctrl-Z: stop as a job */
-	UI_REPAINT	= 1 << 6,	/* the terminal may be garbled: paint every cell */
+	UI_REDRAW = 1 << 0,
+	/* another question: ask it now, do not wait for the refresh */
+	UI_REQUERY = 1 << 1,
+	UI_CONTROL = 1 << 2,     /* ui_control() has something to do */
+	UI_NEED_EVENTS = 1 << 3, /* call ui_set_events() */
+	UI_QUIT = 1 << 4,
+	UI_SUSPEND = 1 << 5, /* Ctrl-Z: stop as a job */
+	UI_REPAINT = 1 << 6, /* the terminal may be garbled: paint every cell */
 };
 
-/* One key (enum ui_key or a code point); returns enum ui_flags, 0 for a key that does nothing here. */
+/*
+ * One key (enum ui_key or a code point); returns enum ui_flags, 0 for a key that does nothing
+ * here.
+ */
 int ui_key(struct ui *ui, uint32_t key, uint64_t now_ns);
 
 enum ui_control_kind {
-	UI_EVENT_NEXT,		/* the next event that this machine can open, in the menu's order */
+	UI_EVENT_NEXT, /* the next event that this machine can open, in the menu's order */
 	UI_EVENT_PREVIOUS,
-	UI_EVENT_SET,		/* .name */
-	UI_RATE_HALVE,		/* half the samples: half the frequency, or twice the period */
+	UI_EVENT_SET,  /* .name */
+	UI_RATE_HALVE, /* half the samples: half the frequency, or twice the period */
 	UI_RATE_DOUBLE,
-	UI_RATE_FREQUENCY,	/* .value Hz, >= 1 */
-	UI_RATE_PERIOD,		/* .value events a sample, >= 1 */
-	UI_SAMPLE_KERNEL,	/* .value: 1 sample the kernel, 0 leave it out; what is shown has changed already */
+	UI_RATE_FREQUENCY, /* .value Hz, >= 1 */
+	UI_RATE_PERIOD,    /* .value events a sample, >= 1 */
+	/* .value: 1 sample the kernel, 0 leave it out; what is shown has changed already */
+	UI_SAMPLE_KERNEL,
 	UI_SAMPLE_USER,
-	UI_REFRESH,		/* .seconds between refreshes, 0.1 .. 3600 */
-	UI_SAVE,		/* write what the last answer shows to a file; say where by ui_message() */
+	UI_REFRESH, /* .seconds between refreshes, 0.1 .. 3600 */
+	/* write what the last answer shows to a file; say where by ui_message() */
+	UI_SAVE,
 };
 
 struct ui_control {
@@ -99,13 +113,14 @@ bool ui_control(struct ui *ui, struct ui_control *ret);
 
 struct ui_question {
 	enum orientation orientation;
-	uint64_t from_ns, to_ns;	/* from 0: since the beginning */
-	uint64_t window_ns;		/* what was chosen; 0: all */
-	uint8_t hide;			/* SAMPLE_* bits */
+	uint64_t from_ns, to_ns; /* from 0: since the beginning */
+	uint64_t window_ns;      /* what was chosen; 0: all */
+	uint8_t hide;            /* SAMPLE_* bits */
 	enum ui_grouping grouping;
-	bool all;			/* children of every row are wanted; else */
-	const struct map *expanded;	/* of the rows whose path is a key here; borrowed until the next ui_key() */
-	bool frozen;			/* paused */
+	bool all; /* children of every row are wanted; else */
+	/* of the rows whose path is a key here; borrowed until the next ui_key() */
+	const struct map *expanded;
+	bool frozen; /* paused */
 };
 
 /* What to ask the store now.  The next ui_answer() is taken as the answer to this question. */
@@ -114,13 +129,15 @@ void ui_wanted(struct ui *ui, uint64_t now_ns, struct ui_question *ret);
 /* What the wiring measured over the question's window, apart from rows. */
 #define UI_TIMELINE 120
 struct ui_measure {
-	double seconds;			/* how much of the window has been sampled; 0: not known */
-	double cpus;			/* all of .weight as CPUs; NAN: the event is no time */
-	double idle_cpus;		/* hidden idle; NAN or 0: none */
-	uint32_t nr_cpus;		/* CPUs sampled, for the timeline's scale; 0: scale to its peak */
-	const uint64_t *timeline;	/* weight in equal buckets, oldest first, at most UI_TIMELINE; copied */
+	double seconds;   /* how much of the window has been sampled; 0: not known */
+	double cpus;      /* all of .weight as CPUs; NAN: the event is no time */
+	double idle_cpus; /* hidden idle; NAN or 0: none */
+	/* CPUs sampled, for the timeline's scale; 0: scale to its peak */
+	uint32_t nr_cpus;
+	/* weight in equal buckets, oldest first, at most UI_TIMELINE; copied */
+	const uint64_t *timeline;
 	size_t nr_timeline;
-	uint64_t timeline_full;		/* weight of a bucket that is full; 0: scale to the peak */
+	uint64_t timeline_full; /* weight of a bucket that is full; 0: scale to the peak */
 };
 
 /* Takes the rows of @a (which is then as after answer_done()).  Copies @m. */
@@ -128,20 +145,20 @@ void ui_answer(struct ui *ui, struct answer *a, const struct ui_measure *m);
 
 /* The facts of the header.  Everything is copied. */
 struct ui_status {
-	const char *event;		/* "cycles:P" */
+	const char *event; /* "cycles:P" */
 	bool by_frequency;
-	uint64_t rate;			/* Hz, or events a sample */
-	const char *target;		/* "all CPUs", "mysqld[4242]" */
-	bool kernel, user;		/* sampled at all (rights and wishes) */
+	uint64_t rate;      /* Hz, or events a sample */
+	const char *target; /* "all CPUs", "mysqld[4242]" */
+	bool kernel, user;  /* sampled at all (rights and wishes) */
 	double samples_per_s;
 	uint64_t lost, dropped, late, throttled;
-	double own_cpu_percent;		/* of one CPU; NAN: not known */
+	double own_cpu_percent; /* of one CPU; NAN: not known */
 	uint64_t own_rss_bytes;
-	bool history_bounded;		/* older samples than asked for are gone */
-	double history_s;		/* what is held */
-	bool ended;			/* the target ended */
-	const char *ended_how;		/* "exit status 1", "killed by SIGSEGV", "" */
-	const char *const *notes;	/* sentences, newest first */
+	bool history_bounded;     /* older samples than asked for are gone */
+	double history_s;         /* what is held */
+	bool ended;               /* the target ended */
+	const char *ended_how;    /* "exit status 1", "killed by SIGSEGV", "" */
+	const char *const *notes; /* sentences, newest first */
 	size_t nr_notes;
 	double refresh_s;
 };
@@ -153,16 +170,22 @@ void ui_message(struct ui *ui, const char *text, uint64_t now_ns);
 struct ui_event {
 	const char *name, *group, *help;
 	bool usable;
-	const char *why;		/* not usable: why not */
+	const char *why; /* not usable: why not */
 };
 
-/* The event menu's rows, in order; copied.  0 or -ENOMEM.  May be called again while the menu is open. */
+/*
+ * The event menu's rows, in order; copied.  0 or -ENOMEM.  May be called again while the menu is
+ * open.
+ */
 int ui_set_events(struct ui *ui, const struct ui_event *events, size_t nr);
 
 /* Draws everything onto @c, which has the terminal's size.  Any size is safe. */
 void ui_draw(struct ui *ui, struct canvas *c);
 
-/* The help page as plain text, made from the key table; for the manual's check.  malloc'd, or NULL. */
+/*
+ * The help page as plain text, made from the key table; for the manual's check.  malloc'd, or
+ * NULL.
+ */
 char *ui_help_text(bool ascii);
 
 #endif
