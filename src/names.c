@@ -22,10 +22,10 @@ struct names {
 	const struct space *space;
 	const struct stacks *stacks;
 
-	VEC(uint32_t) function_of; /* by node */
-	VEC(uint8_t) unnamed;      /* by function */
-	VEC(uint32_t) pending;     /* nodes whose image is not final */
-	uint32_t symbols_generation;
+	VEC(uint32_t) function_of;                /* by node */
+	VEC(uint8_t) unnamed;                     /* by function */
+	VEC(uint32_t) pending;                    /* nodes whose image is not final */
+	uint32_t symbols_generation, names_moved; /* of the symbols, when last asked */
 	struct naming naming;
 
 	enum ui_grouping grouping; /* what the groups are of */
@@ -51,6 +51,7 @@ struct names *names_new(struct symbols *symbols, const struct space *space,
 	n->space = space;
 	n->stacks = stacks;
 	n->symbols_generation = symbols_generation(symbols);
+	n->names_moved = symbols_names_moved(symbols);
 	return n;
 }
 
@@ -143,8 +144,11 @@ const struct naming *names_update(struct names *n)
 {
 	uint32_t generation = symbols_generation(n->symbols);
 
-	if (generation != n->symbols_generation)
+	if (symbols_names_moved(n->symbols) != n->names_moved)
+		names_reset(n);
+	else if (generation != n->symbols_generation)
 		ask_again(n);
+	n->names_moved = symbols_names_moved(n->symbols);
 	n->symbols_generation = generation;
 	if (name_new_nodes(n) || note_unnamed(n))
 		return NULL;
@@ -157,10 +161,13 @@ const struct naming *names_update(struct names *n)
 enum entry_answer names_entry(struct names *n, uint32_t image, uint64_t offset)
 {
 	uint32_t f = symbols_function(n->symbols, image, offset);
+	const struct image_key *key = space_image(n->space, image);
 	struct function_info info;
 
 	if (f != UINT32_MAX && symbols_info(n->symbols, f, &info) && info.entry)
 		return ENTRY_YES;
+	if (!key || key->kind == IMAGE_ANON)
+		return ENTRY_NO; /* no thread begins in unknown or JIT code */
 	return symbols_final(n->symbols, image) ? ENTRY_NO : ENTRY_UNSURE;
 }
 
