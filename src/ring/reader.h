@@ -92,8 +92,9 @@ void readers_consumed(struct readers *r, size_t i);
  * kernel stamped and published by then is still under way.  @now_ns: CLOCK_MONOTONIC, read
  * before the call.  Call when lane_peek() said false, or after lane_release().  Never falls.  A
  * ring and lane found empty give @now_ns, so that a quiet CPU holds nothing up and is not
- * woken. (The kernel stamps a record a moment before it publishes it: the order leaves a slack
- * for that.)
+ * woken. (The kernel stamps a
+ * record a moment before it publishes it, and processors show each other a store some 100 ns
+ * late: the order leaves a slack for both.)
  */
 uint64_t readers_bound(struct readers *r, size_t i, uint64_t now_ns);
 
