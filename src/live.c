@@ -218,34 +218,38 @@ static void suspend(struct live *v)
 	v->redraw = true;
 }
 
+/* What one key asks of the program; the next key already sees its effect. */
+static void take_key(struct live *v, uint32_t key, uint64_t now_ns)
+{
+	int flags = ui_key(v->ui, key, now_ns);
+
+	if (flags & UI_NEED_EVENTS)
+		control_menu(&v->control, v->ui);
+	if (flags & UI_CONTROL)
+		carry_out(v, now_ns);
+	if (flags & UI_SUSPEND)
+		suspend(v);
+	if (flags & UI_REPAINT)
+		screen_repaint(v->screen);
+	if (flags & UI_REQUERY)
+		query(v, v->shown_ns ? v->shown_ns : now_ns);
+	if (flags & UI_QUIT)
+		v->stop = true;
+	if (flags)
+		v->redraw = true;
+}
+
 static void take_keys(struct live *v)
 {
 	uint64_t now = clock_ns();
 	uint32_t key;
-	int flags = 0;
 
 	while (!v->stop && (key = screen_key(v->screen, now)) != UIKEY_NONE) {
-		if (key == UIKEY_HANGUP) {
+		if (key == UIKEY_HANGUP)
 			v->stop = true;
-			return;
-		}
-		flags |= ui_key(v->ui, key, now);
-		if (flags & UI_NEED_EVENTS)
-			control_menu(&v->control, v->ui);
-		if (flags & UI_CONTROL)
-			carry_out(v, now);
-		if (flags & UI_SUSPEND)
-			suspend(v);
-		if (flags & UI_QUIT)
-			v->stop = true;
-		flags &= ~(UI_NEED_EVENTS | UI_CONTROL | UI_SUSPEND);
+		else
+			take_key(v, key, now);
 	}
-	if (flags & UI_REPAINT)
-		screen_repaint(v->screen);
-	if (flags & UI_REQUERY)
-		query(v, v->shown_ns ? v->shown_ns : now);
-	if (flags)
-		v->redraw = true;
 }
 
 static void run(struct live *v)

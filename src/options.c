@@ -267,6 +267,17 @@ static int unknown_option(const char *arg, struct reason *why)
 	return reason_set(why, -EINVAL, "unknown option --%s: see ptop --help", bare);
 }
 
+/* getopt's '?': an option it does not know, or a value given to one that takes none. */
+static int unknown_or_excess(const char *arg, int which, struct reason *why)
+{
+	char letter[] = { '-', (char)which, 0 };
+
+	if (which >= LONG_BASE)
+		return reason_set(why, -EINVAL, "--%s takes no value",
+				  rows[which - LONG_BASE].name);
+	return unknown_option(which ? letter : arg, why);
+}
+
 static int missing_value(const char *arg, int letter, struct reason *why)
 {
 	for (size_t i = 0; i < NR_OPTIONS; i++)
@@ -349,12 +360,8 @@ int options_parse(struct options *o, int argc, char **argv, struct reason *why)
 			break;
 		if (letter == ':')
 			return missing_value(argv[before], optopt, why);
-		if (letter == '?') {
-			char one[] = { '-', (char)optopt, 0 };
-
-			return unknown_option(optopt && optopt < LONG_BASE ? one : argv[before],
-					      why);
-		}
+		if (letter == '?')
+			return unknown_or_excess(argv[before], optopt, why);
 		err = apply(o, (enum option_id)option_of(letter), optarg, why);
 		if (err)
 			return err;

@@ -125,7 +125,7 @@ void pipeline_done(struct pipeline *pl)
 
 static bool same_kind(const struct record_kind *a, const struct record_kind *b)
 {
-	return a->event == b->event && a->side_band == b->side_band &&
+	return a->event == b->event && a->weight == b->weight && a->side_band == b->side_band &&
 	       a->layout.sample_type == b->layout.sample_type &&
 	       a->layout.read_format == b->layout.read_format &&
 	       a->layout.branch_sample_type == b->layout.branch_sample_type &&
@@ -228,7 +228,9 @@ static void take_sample(struct pipeline *pl, const struct record *r, const struc
 	enum entry_answer entry;
 	struct stored s = {
 		.time_ns = r->sid.time_ns,
-		.weight = r->sample.period ? r->sample.period : 1,
+		.weight = r->sample.period ? r->sample.period
+			  : kind->weight   ? kind->weight
+					   : 1,
 		.task = space_task(pl->space, (pid_t)r->sid.pid, (pid_t)r->sid.tid),
 		.cpu = (uint16_t)r->sid.cpu,
 		.event = kind->event,

@@ -49,6 +49,7 @@ struct pipeline_counts {
 /* What a record is of: its layout, and for samples the event's index in the session. */
 struct record_kind {
 	struct layout layout;
+	uint64_t weight; /* of a sample that tells no period; 0: 1 */
 	uint8_t event;
 	bool side_band; /* comes through a side-band ring */
 };

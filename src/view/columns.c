@@ -40,7 +40,8 @@ static void cpus_text(double cpus, char *out, size_t size)
 void column_number(enum column_id id, const struct row *row, const struct column_base *base,
 		   char *out, size_t size)
 {
-	uint64_t sorted = base->by_self ? row->self : row->total;
+	bool by_self = base->by_self && row->function != UINT32_MAX; /* groups have no self */
+	uint64_t sorted = by_self ? row->self : row->total;
 	char count[8];
 
 	out[0] = '\0';
@@ -56,7 +57,7 @@ void column_number(enum column_id id, const struct row *row, const struct column
 			cpus_text(base->cpus * (double)sorted / (double)base->weight, out, size);
 		break;
 	case COLUMN_samples:
-		text_count(count, base->by_self ? row->self_samples : row->total_samples);
+		text_count(count, by_self ? row->self_samples : row->total_samples);
 		snprintf(out, size, "%s", count);
 		break;
 	default:

@@ -159,12 +159,21 @@ static void test_ends(void **state)
 {
 	const uint64_t kernel[] = { (uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000010 };
 	const uint64_t unknown[] = { (uint64_t)PERF_CONTEXT_USER, 0x10 };
-	const uint64_t deep[] = { (uint64_t)PERF_CONTEXT_USER, 1, 2, 3, 4, 5, 6, 7, 8 };
+	const uint64_t deep[] = { (uint64_t)PERF_CONTEXT_USER,
+				  0x400001,
+				  0x400011,
+				  0x400021,
+				  0x400031,
+				  0x400041,
+				  0x400051,
+				  0x400061,
+				  0x400071 };
 	struct answer a;
 	struct rig r;
 
 	(void)state;
 	rig_open(&r);
+	push_mmap(&r, 0, 0, 0x400000, "/bin/thing");
 	push_sample(&r, 0, 1, PERF_RECORD_MISC_KERNEL, kernel, 2);
 	push_sample(&r, 0, 2, PERF_RECORD_MISC_USER, unknown, 2);
 	push_sample(&r, 0, 3, PERF_RECORD_MISC_USER, deep, 9);
