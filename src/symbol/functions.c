@@ -50,10 +50,14 @@ bool function_is_entry(const char *name)
 {
 	/*
 	 * glibc and musl, the kernel's own threads and processors, Go.  The kernel's syscall entry
-	 * is none: user frames lie outside of it.
+	 * is none: user frames lie outside of it.  glibc's callers of main() count: frame pointers
+	 * lead no further, and nothing but _start is beyond.
 	 */
 	static const char *const entries[] = {
 		"_start",
+		"__libc_start_call_main",
+		"__libc_start_main",
+		"__libc_start_main_impl",
 		"clone",
 		"__clone",
 		"clone3",
