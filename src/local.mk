@@ -8,6 +8,7 @@ libptop_a_SOURCES += \
 	src/command.c src/command.h \
 	src/completion.c \
 	src/control.c src/control.h \
+	src/hold.c src/hold.h \
 	src/live.c src/live.h \
 	src/loop.c src/loop.h \
 	src/names.c src/names.h \

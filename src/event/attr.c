@@ -102,6 +102,21 @@ bool counts_each(const struct sampling *s)
 	       !s->by_frequency;
 }
 
+void attr_add_stack(struct perf_event_attr *attr, uint32_t stack_bytes)
+{
+#if defined(__x86_64__)
+	/* ax..ip and r8..r15 of enum perf_event_x86_regs; no flags, no segments. */
+	attr->sample_regs_user = 0xff01ff;
+#elif defined(__aarch64__)
+	attr->sample_regs_user = 0x1ffffffff; /* x0..x30, sp, pc */
+#else
+	(void)stack_bytes;
+	return;
+#endif
+	attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	attr->sample_stack_user = stack_bytes;
+}
+
 struct perf_event_attr attr_sampling(const struct kernel_features *f, enum target_kind kind,
 				     const struct sampling *s)
 {
@@ -118,10 +133,14 @@ struct perf_event_attr attr_sampling(const struct kernel_features *f, enum targe
 	attr.exclude_guest = has_guests(e);
 	attr.precise_ip = e->precise == PRECISE_MAX ? 3 : e->precise;
 	attr.inherit = kind != TARGET_SYSTEM;
-	if (s->call_graph == CALL_GRAPH_FP) {
+	if (s->call_graph != CALL_GRAPH_NONE) {
 		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
 		attr.exclude_callchain_kernel = attr.exclude_kernel;
 		attr.exclude_callchain_user = attr.exclude_user;
+	}
+	if (s->call_graph == CALL_GRAPH_DWARF && !attr.exclude_user) {
+		attr_add_stack(&attr, s->stack_bytes);
+		attr.exclude_callchain_user = 1; /* we unwind what it would guess */
 	}
 	set_rate(&attr, s);
 	if (counts_each(s) && s->rate > 1)

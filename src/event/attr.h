@@ -47,6 +47,9 @@ struct perf_event_attr attr_tracking(const struct kernel_features *f, enum targe
  */
 bool counts_each(const struct sampling *s);
 
+/* Adds the user's registers and @stack_bytes of its stack to each sample. */
+void attr_add_stack(struct perf_event_attr *attr, uint32_t stack_bytes);
+
 /* The event of @s, disabled, its precision at the most that was asked for (see attr_negotiate()).
  */
 struct perf_event_attr attr_sampling(const struct kernel_features *f, enum target_kind kind,

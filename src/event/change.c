@@ -27,7 +27,8 @@ static bool same_event(const struct event *a, const struct event *b)
 static bool only_rate_differs(const struct sampling *a, const struct sampling *b)
 {
 	return same_event(&a->event, &b->event) && a->exclude_kernel == b->exclude_kernel &&
-	       a->exclude_user == b->exclude_user && a->call_graph == b->call_graph;
+	       a->exclude_user == b->exclude_user && a->call_graph == b->call_graph &&
+	       (a->call_graph != CALL_GRAPH_DWARF || a->stack_bytes == b->stack_bytes);
 }
 
 /*

@@ -122,6 +122,8 @@ static int sampler_new(struct sampler **ret, const struct target *t, struct reas
 			attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
 		if (bits & LAYOUT_NO_PERIOD)
 			attr.sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
+		if (bits & LAYOUT_STACK)
+			attr_add_stack(&attr, STACK_BYTES_DEFAULT);
 		sp->layouts[bits] = layout_of(&attr);
 	}
 	sp->watermark = DEFAULT_WATERMARK;
@@ -383,6 +385,7 @@ uint64_t sampler_fixed_period(const struct sampler *sp, uint32_t serial)
 uint8_t sampler_layout_bits(const struct perf_event_attr *attr)
 {
 	return (attr->sample_type & PERF_SAMPLE_CALLCHAIN ? LAYOUT_CALLCHAIN : 0) |
+	       (attr->sample_type & PERF_SAMPLE_STACK_USER ? LAYOUT_STACK : 0) |
 	       (attr->sample_type & PERF_SAMPLE_PERIOD ? 0 : LAYOUT_NO_PERIOD);
 }
 

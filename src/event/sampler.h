@@ -32,7 +32,16 @@ struct target {
 };
 void target_done(struct target *t);
 
-enum call_graph { CALL_GRAPH_NONE, CALL_GRAPH_FP };
+enum call_graph {
+	CALL_GRAPH_NONE,
+	CALL_GRAPH_FP,    /* the kernel's frame pointer chain */
+	CALL_GRAPH_DWARF, /* user registers and a copy of the stack, unwound by ptop */
+};
+
+/* A copy of the stack in each sample: a multiple of 8, at most this (the record's size is 16 bits).
+ */
+#define STACK_BYTES_MOST 65000u
+#define STACK_BYTES_DEFAULT 8192u
 
 struct sampling {
 	struct event event;
@@ -40,6 +49,7 @@ struct sampling {
 	uint64_t rate; /* Hz, or the period in the event's unit */
 	bool exclude_kernel, exclude_user;
 	enum call_graph call_graph;
+	uint32_t stack_bytes; /* CALL_GRAPH_DWARF */
 };
 
 enum ring_use { RING_SIDE_BAND, RING_SAMPLES, NR_RING_USES };

@@ -13,7 +13,14 @@
 #include "event/set.h"
 #include "event/targets.h"
 
-enum { LAYOUT_PLAIN = 0, LAYOUT_CALLCHAIN = 1, LAYOUT_NO_PERIOD = 2, NR_LAYOUTS = 4 }; /* bits */
+/* Bits. */
+enum {
+	LAYOUT_PLAIN = 0,
+	LAYOUT_CALLCHAIN = 1,
+	LAYOUT_NO_PERIOD = 2,
+	LAYOUT_STACK = 4,
+	NR_LAYOUTS = 8
+};
 
 /* Samplings whose records may still be in flight: their ids stay known. */
 enum { KEPT_GENERATIONS = 8 };

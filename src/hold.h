@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Records of samples that wait for an image: whole copies, since they are unwound once it is there.
+ * Bounded: a full hold refuses, and the caller decides.  All zeroes is an empty one.
+ */
+#ifndef PTOP_HOLD_H
+#define PTOP_HOLD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+#define HOLD_BYTES_MOST (8u << 20)
+
+struct held {
+	size_t at; /* of its bytes */
+	uint32_t size;
+	uint32_t kind;    /* of the pipeline */
+	uint32_t waiting; /* the image */
+};
+
+struct hold {
+	VEC(struct held) entries;
+	VEC(uint8_t) bytes;
+};
+
+void hold_done(struct hold *h);
+void hold_clear(struct hold *h);
+
+/* Copies.  0, -ENOSPC when full, -ENOMEM. */
+int hold_add(struct hold *h, const void *bytes, uint32_t size, uint32_t kind, uint32_t waiting);
+
+/*
+ * Empties @h into @ret, which must be empty, for a round of new attempts; what must wait again is
+ * added to @h again. hold_bytes_of() reads an entry of either.
+ */
+void hold_take(struct hold *h, struct hold *ret);
+
+static inline const uint8_t *hold_bytes_of(const struct hold *h, const struct held *e)
+{
+	return h->bytes.at + e->at;
+}
+
+#endif
