@@ -15,7 +15,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failed=0
 
-mandoc -T utf8 -O width=2000 doc/ptop.1 2>/dev/null | sed 's/.\x08//g' >"$scratch/manual"
+mandoc -T utf8 -O width=1000 doc/ptop.1 2>/dev/null | sed 's/.\x08//g' >"$scratch/manual"
 [ -s "$scratch/manual" ] || { echo "doc/ptop.1 is empty or missing"; exit 1; }
 
 # table FILE MACRO PARAMETERS EXPRESSION: the string in EXPRESSION for each row, one a line.
@@ -23,7 +23,7 @@ table()
 {
 	printf '#define %s(%s) @@ %s @@\n#include "%s"\n' "$2" "$3" "$4" "$1" |
 		${CC:-cc} -E -P -Isrc -xc - | tr '\n' ' ' | sed 's/@@ *@@/\n/g; s/@@/\n/g' |
-		sed -n 's/^ *"\(.*\)" *$/\1/p' >"$scratch/rows"
+		sed -n 's/" *"//g; s/^ *"\(.*\)" *$/\1/p' >"$scratch/rows"
 	[ -s "$scratch/rows" ] || {
 		echo "$1: no rows found"
 		failed=1
@@ -84,7 +84,9 @@ if [ -x "$ptop" ]; then
 	named "$scratch/help" "--help (options.def)" <"$scratch/options"
 	for shell in bash zsh fish; do
 		"$ptop" --completion $shell >"$scratch/completion" || failed=1
-		sed 's/^--//' "$scratch/options" | named "$scratch/completion" "--completion $shell"
+		# fish names long options without their dashes.
+		[ $shell = fish ] && dashes='--' || dashes=
+		sed "s/^$dashes//" "$scratch/options" | named "$scratch/completion" "--completion $shell"
 	done
 fi
 [ ! -f "$scratch/missing" ] || failed=1
