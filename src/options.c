@@ -104,6 +104,29 @@ static int parse_rate(struct options *o, enum option_id id, const char *value, s
 	return 0;
 }
 
+/* "auto", "dwarf", "dwarf,16384", "fp", "none". */
+static int parse_call_graph(struct options *o, const char *value, struct reason *why)
+{
+	static const enum call_graph modes[] = { CALL_GRAPH_AUTO, CALL_GRAPH_DWARF, CALL_GRAPH_FP,
+						 CALL_GRAPH_NONE };
+	uint32_t bytes;
+	int choice = 0;
+
+	o->sampling.stack_bytes = STACK_BYTES_DEFAULT;
+	if (strncmp(value, "dwarf,", 6) == 0) {
+		if (parse_u32(value + 6, &bytes) != 0 || bytes < 256 || bytes > STACK_BYTES_MOST)
+			return reason_set(why, -EINVAL,
+					  "--call-graph %s: give from 256 to %u bytes", value,
+					  STACK_BYTES_MOST);
+		o->sampling.stack_bytes = (bytes + 7) / 8 * 8;
+		value = "dwarf";
+	}
+	if (parse_choice(OPTION_CALL_GRAPH, value, &choice, why))
+		return -EINVAL;
+	o->sampling.call_graph = modes[choice];
+	return 0;
+}
+
 static int parse_number(enum option_id id, const char *value, double least, double most,
 			double *ret, struct reason *why)
 {
@@ -131,7 +154,7 @@ static int parse_display(struct options *o, enum option_id id, const char *value
 {
 	double number = 0;
 	uint64_t n;
-	int choice, err;
+	int choice = 0, err;
 
 	switch (id) {
 	case OPTION_DELAY:
@@ -208,8 +231,6 @@ static int apply_flag(struct options *o, enum option_id id)
 
 static int apply(struct options *o, enum option_id id, const char *value, struct reason *why)
 {
-	int choice, err;
-
 	switch (id) {
 	case OPTION_PID:
 	case OPTION_TID:
@@ -234,10 +255,7 @@ static int apply(struct options *o, enum option_id id, const char *value, struct
 	case OPTION_PERIOD:
 		return parse_rate(o, id, value, why);
 	case OPTION_CALL_GRAPH:
-		err = parse_choice(id, value, &choice, why);
-		if (err == 0)
-			o->sampling.call_graph = choice == 0 ? CALL_GRAPH_FP : CALL_GRAPH_NONE;
-		return err;
+		return parse_call_graph(o, value, why);
 	case OPTION_COMPLETION:
 		o->mode = RUN_COMPLETION;
 		o->shell = value;
@@ -342,7 +360,10 @@ int options_parse(struct options *o, int argc, char **argv, struct reason *why)
 	int letter, err;
 
 	*o = (struct options){
-		.sampling = { .by_frequency = true, .rate = 999, .call_graph = CALL_GRAPH_FP },
+		.sampling = { .by_frequency = true,
+			      .rate = 999,
+			      .call_graph = CALL_GRAPH_AUTO,
+			      .stack_bytes = STACK_BYTES_DEFAULT },
 		.delay_s = 1,
 		.window_s = 10,
 		.view = QUERY_TREE,

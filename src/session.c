@@ -101,6 +101,18 @@ static uint32_t share(uint32_t all, uint32_t most, uint32_t least, size_t nr_cpu
 	return (uint32_t)size;
 }
 
+/* The most that a sample ring of one CPU gets: 64 records with their stacks, or half a megabyte. */
+static uint32_t ring_samples_most(const struct session *s)
+{
+	const struct sampling *sampling = sampler_current(s->sampler);
+	uint32_t most = RING_SAMPLES_MOST;
+
+	if (sampling->call_graph == CALL_GRAPH_DWARF)
+		while (most < 64 * (sampling->stack_bytes + 512))
+			most *= 2;
+	return most;
+}
+
 /* Maps all rings, the sample rings at @sample_bytes.  0, -EPERM when the mlock quota does not allow
  * it, -errno. */
 static int map_rings(struct session *s, uint32_t sample_bytes, uint32_t side_band_bytes,
@@ -127,7 +139,7 @@ static int map_rings(struct session *s, uint32_t sample_bytes, uint32_t side_ban
 static int open_rings(struct session *s, struct reason *why)
 {
 	size_t nr_cpus = sampler_nr_cpus(s->sampler);
-	uint32_t samples = share(RING_SAMPLES_ALL, RING_SAMPLES_MOST, 64u << 10, nr_cpus);
+	uint32_t samples = share(RING_SAMPLES_ALL, ring_samples_most(s), 64u << 10, nr_cpus);
 	uint32_t side = share(RING_SIDE_BAND_ALL, RING_SIDE_BAND_MOST, 16u << 10, nr_cpus);
 	uint32_t wanted = samples, page = (uint32_t)sysconf(_SC_PAGESIZE);
 	int err;
@@ -158,7 +170,7 @@ static int open_lanes(struct session *s, struct reason *why)
 {
 	struct session_private *p = s->p;
 	size_t nr_cpus = sampler_nr_cpus(s->sampler);
-	uint32_t samples = share(LANES_ALL, LANE_SAMPLE_BYTES, LANE_SAMPLES_LEAST, nr_cpus);
+	uint32_t samples = share(LANES_ALL, 2 * ring_samples_most(s), LANE_SAMPLES_LEAST, nr_cpus);
 	struct reader_ring *rings;
 	int err;
 

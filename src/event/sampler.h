@@ -43,6 +43,9 @@ enum call_graph {
 #define STACK_BYTES_MOST 65000u
 #define STACK_BYTES_DEFAULT 8192u
 
+/* What is best where nobody chose: the unwind tables' stacks are true, on machines that we know. */
+#define CALL_GRAPH_AUTO CALL_GRAPH_FP
+
 struct sampling {
 	struct event event;
 	bool by_frequency;

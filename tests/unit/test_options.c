@@ -59,7 +59,7 @@ static void test_defaults(void **state)
 	assert_int_equal(o.target.kind, TARGET_SYSTEM);
 	assert_true(o.sampling.by_frequency);
 	assert_int_equal(o.sampling.rate, 999);
-	assert_int_equal(o.sampling.call_graph, CALL_GRAPH_FP);
+	assert_int_equal(o.sampling.call_graph, CALL_GRAPH_AUTO);
 	assert_int_equal(o.view, QUERY_TREE);
 	assert_false(o.batch || o.event_given || o.window_given || o.show_own);
 	assert_null(o.command);
@@ -107,6 +107,23 @@ static void test_formats_rows_sides(void **state)
 	assert_int_equal(o.history_bytes, 8000000);
 	assert_string_equal(o.sampling.event.name, "cpu-clock:u");
 	options_done(&o);
+}
+
+static void test_call_graph(void **state)
+{
+	struct options o;
+	struct reason why;
+
+	(void)state;
+	assert_int_equal(PARSE(&o, "--call-graph dwarf,10001", &why), 0);
+	assert_int_equal(o.sampling.call_graph, CALL_GRAPH_DWARF);
+	assert_int_equal(o.sampling.stack_bytes, 10008);
+	options_done(&o);
+	assert_int_equal(PARSE(&o, "--call-graph fp", &why), 0);
+	assert_int_equal(o.sampling.call_graph, CALL_GRAPH_FP);
+	options_done(&o);
+	expect_refused("--call-graph dwarf,65536", "bytes");
+	expect_refused("--call-graph lbr", "auto dwarf fp none");
 }
 
 static void test_command(void **state)
@@ -180,6 +197,7 @@ int main(void)
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_formats_rows_sides),
+		cmocka_unit_test(test_call_graph),
 		cmocka_unit_test(test_command),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_help_and_completions),
