@@ -5,18 +5,24 @@
 
 #include "space/state.h"
 
+/* The newest process of @pid, remembered; false where there is none. */
+static bool process_turn(struct space *s, pid_t pid)
+{
+	if (s->last_process == NONE || s->last_pid != pid) {
+		space_uncache(s);
+		s->last_process = process_find(s, pid);
+		s->last_pid = pid;
+	}
+	return s->last_process != NONE;
+}
+
 /* The mapping of @addr in process @pid, remembered; NULL where there is none. */
 static const struct mapping *mapping_find(struct space *s, pid_t pid, uint64_t addr)
 {
 	const struct mapping *m;
 
-	if (s->last_process == NONE || s->last_pid != pid) {
-		space_uncache(s);
-		s->last_process = process_find(s, pid);
-		s->last_pid = pid;
-		if (s->last_process == NONE)
-			return NULL;
-	}
+	if (!process_turn(s, pid))
+		return NULL;
 	if (addr - s->last.start < s->last.end - s->last.start)
 		return &s->last;
 	m = maps_find(s->processes.at[s->last_process].maps, addr);
@@ -43,6 +49,16 @@ bool space_mapping(struct space *s, pid_t pid, uint64_t addr, struct mapping *re
 	if (m)
 		*ret = *m;
 	return m != NULL;
+}
+
+uint32_t space_generation(struct space *s, pid_t pid)
+{
+	const struct maps *maps;
+
+	if (!process_turn(s, pid))
+		return 0;
+	maps = s->processes.at[s->last_process].maps;
+	return maps ? maps->generation : 0;
 }
 
 bool space_task_info(const struct space *s, uint32_t task, struct task_info *ret)

@@ -18,6 +18,7 @@ enum { MAPS_MAX = 1 << 18 }; /* mappings one process may have; vm.max_map_count 
 struct maps {
 	uint32_t refs;
 	uint32_t nr, cap;
+	uint32_t generation; /* the space's, of the last change */
 	struct mapping at[];
 };
 

@@ -336,9 +336,14 @@ void process_map(struct space *s, uint32_t process, const struct mapping *m)
 	    (anon || (had->start == m->start && had->end == m->end)))
 		return;
 	space_uncache(s);
-	if (maps_add(&p->maps, m, anon, &fresh))
+	if (maps_add(&p->maps, m, anon, &fresh)) {
 		s->failed++;
-	else if (fresh && !anon && s->on_image)
+		return;
+	}
+	if (++s->generation == 0)
+		s->generation = 1;
+	p->maps->generation = s->generation;
+	if (fresh && !anon && s->on_image)
 		s->on_image(s->image_ctx, m->image, p->pid, m->start, m->end);
 }
 

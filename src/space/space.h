@@ -82,6 +82,13 @@ struct mapping {
 };
 bool space_mapping(struct space *s, pid_t pid, uint64_t addr, struct mapping *ret);
 
+/*
+ * Names the mappings that process @pid has now: whatever space_resolve() gave for it stays true as
+ * long as this number stays (2^32 changes of mappings bring it again) and the image is not
+ * forgotten.  A fork has its parent's number until either changes.  0: nothing is mapped.
+ */
+uint32_t space_generation(struct space *s, pid_t pid);
+
 /* Facts of ids.  Strings are scrubbed of nothing yet: text_scrub() before a terminal. */
 struct task_info {
 	pid_t pid, tid;   /* folded: -1 both, or tid only where the process lives */

@@ -50,7 +50,8 @@ struct space {
 	struct map files;         /* hash of an image's identity to the first of the chain `next` */
 	uint32_t free_process, free_image;
 	uint64_t born, failed;
-	bool live; /* a scan worked: /proc is of the machine that the records are from */
+	uint32_t generation; /* of the last change of any mappings; never 0 once there is one */
+	bool live;           /* a scan worked: /proc is of the machine that the records are from */
 	space_image_fn *on_image;
 	space_forget_fn *on_forget;
 	void *image_ctx, *forget_ctx;

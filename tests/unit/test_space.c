@@ -49,6 +49,33 @@ static void assert_place(struct space *s, pid_t pid, uint64_t addr, uint32_t ima
 	assert_int_equal(p.offset, offset);
 }
 
+/* The number that names a process's mappings moves with them, and with them alone. */
+static void generation_names_mappings(void **state)
+{
+	struct space *s = *state;
+	uint32_t first, second;
+
+	assert_int_equal(space_generation(s, 10), 0);
+	do_comm(s, 10, 10, "sh", true, 1);
+	assert_int_equal(space_generation(s, 10), 0);
+	do_mmap(s, 10, 0x400000, 0x1000, 0, 7, "/bin/sh", 2);
+	first = space_generation(s, 10);
+	assert_int_not_equal(first, 0);
+	do_mmap(s, 10, 0x400000, 0x1000, 0, 7, "/bin/sh", 3); /* nothing new */
+	assert_int_equal(space_generation(s, 10), first);
+	do_fork(s, 11, 10, 11, 10, 4);
+	assert_int_equal(space_generation(s, 11), first);
+	do_mmap(s, 11, 0x500000, 0x1000, 0, 8, "/lib/x.so", 5);
+	second = space_generation(s, 11);
+	assert_int_not_equal(second, first);
+	assert_int_equal(space_generation(s, 10), first);
+	do_mmap(s, 10, 0x500000, 0x1000, 0, 8, "/lib/x.so", 6);
+	assert_int_not_equal(space_generation(s, 10), first);
+	assert_int_not_equal(space_generation(s, 10), second);
+	do_comm(s, 10, 10, "ls", true, 7);
+	assert_int_equal(space_generation(s, 10), 0);
+}
+
 static void fork_inherits(void **state)
 {
 	struct space *s = *state;
@@ -383,6 +410,7 @@ static void scan_self(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(generation_names_mappings, setup, teardown),
 		cmocka_unit_test_setup_teardown(fork_inherits, setup, teardown),
 		cmocka_unit_test_setup_teardown(exec_replaces, setup, teardown),
 		cmocka_unit_test_setup_teardown(threads, setup, teardown),

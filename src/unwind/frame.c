@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A canonical frame address must rise from frame to frame, except out of a signal handler, which
+ * may run on a stack of its own, and be aligned to 8; so garbage ends a walk instead of leading it
+ * in circles.
+ */
+#include "unwind/frame.h"
+
+/* User addresses of aarch64 have 48 bits unless a program asks for more (Linux's Documentation/
+ * arch/arm64/memory.rst); a signed pointer has its code above. */
+static const struct machine machines[] = {
+	[UNWIND_X86_64] = {
+		.pc = DWARF_X86_64_RA, .sp = DWARF_X86_64_SP, .bp = DWARF_X86_64_BP,
+		.bx = DWARF_X86_64_BX, .lr = DWARF_X86_64_RA,
+		.followed = 1ull << DWARF_X86_64_RA | 1ull << DWARF_X86_64_SP |
+			    1ull << DWARF_X86_64_BP | 1ull << DWARF_X86_64_BX,
+		.address_mask = UINT64_MAX,
+	},
+	[UNWIND_AARCH64] = {
+		.pc = 32, .sp = DWARF_AARCH64_SP, .bp = DWARF_AARCH64_FP,
+		.bx = DWARF_AARCH64_FP, .lr = DWARF_AARCH64_LR,
+		.followed = 1ull << 32 | 1ull << DWARF_AARCH64_SP | 1ull << DWARF_AARCH64_FP,
+		.address_mask = (1ull << 48) - 1,
+	},
+};
+
+const struct machine *machine_of(enum unwind_machine machine)
+{
+	return &machines[machine];
+}
+
+enum step stack_word(const struct stack_copy *stack, uint64_t addr, uint64_t *ret)
+{
+	uint64_t at = addr - stack->sp;
+
+	if (addr < stack->sp)
+		return STEP_BROKEN;
+	if (at >= stack->size || stack->size - at < 8)
+		return STEP_CUT;
+	memcpy(ret, stack->at + at, 8);
+	return STEP_OK;
+}
+
+static inline uint64_t add(uint64_t base, int32_t offset)
+{
+	return base + (uint64_t)(int64_t)offset;
+}
+
+static inline enum step cfa_of(const struct frame *f, const struct stack_copy *stack,
+			       const struct unwind_rule *rule, uint64_t *ret)
+{
+	const struct machine *m = f->machine;
+
+	if (rule->cfa == RULE_CFA_PLT) {
+		uint64_t pushed = (f->regs.value[m->pc] & 15) >= (uint32_t)rule->cfa_offset;
+
+		*ret = f->regs.value[m->sp] + 8 + (pushed << 3);
+		return STEP_OK;
+	}
+	if (!frame_knows(f, rule->cfa_reg))
+		return STEP_BROKEN;
+	*ret = add(f->regs.value[rule->cfa_reg], rule->cfa_offset);
+	return rule->cfa == RULE_CFA_DEREF ? stack_word(stack, *ret, ret) : STEP_OK;
+}
+
+/* The caller's return address. */
+static inline enum step ra_of(const struct frame *f, const struct stack_copy *stack,
+			      const struct unwind_rule *rule, uint64_t cfa, uint64_t *ret)
+{
+	const struct machine *m = f->machine;
+	uint32_t in = m->lr;
+
+	switch (rule->ra) {
+	case RULE_AT_CFA:
+		return stack_word(stack, add(cfa, rule->ra_offset), ret);
+	case RULE_AT_REG:
+		if (!frame_knows(f, rule->cfa_reg))
+			return STEP_BROKEN;
+		return stack_word(stack, add(f->regs.value[rule->cfa_reg], rule->ra_offset), ret);
+	case RULE_IN_REG:
+		in = (uint32_t)rule->ra_offset;
+		break;
+	case RULE_SAME:
+		break;
+	default:
+		return STEP_END;
+	}
+	if (in == m->pc || !frame_knows(f, in))
+		return STEP_BROKEN;
+	*ret = f->regs.value[in];
+	return STEP_OK;
+}
+
+/*
+ * The caller's value of a saved register.  In an epilogue the rows of many compilers still tell the
+ * place from which it was popped, which is below sp by then: it is back in its register.
+ */
+static inline void restore(struct frame *f, const struct stack_copy *stack, uint64_t from, int how,
+			   int32_t offset, uint64_t base, uint32_t reg)
+{
+	enum step err = STEP_CUT;
+	uint64_t value = 0;
+
+	switch (how) {
+	case RULE_SAME:
+		return;
+	case RULE_AT_CFA:
+		err = stack_word(stack, add(from, offset), &value);
+		break;
+	case RULE_AT_REG:
+		err = stack_word(stack, add(base, offset), &value);
+		break;
+	case RULE_IN_REG:
+		if (frame_knows(f, (uint32_t)offset)) {
+			value = f->regs.value[offset];
+			err = STEP_OK;
+		}
+		break;
+	default:
+		break;
+	}
+	if (err == STEP_OK) {
+		f->regs.value[reg] = value;
+		f->regs.known |= 1ull << reg;
+	} else if (err == STEP_CUT || !f->exact) {
+		f->regs.known &= ~(1ull << reg);
+	}
+}
+
+enum step frame_step(struct frame *f, const struct stack_copy *stack,
+		     const struct unwind_rule *rule)
+{
+	const struct machine *m = f->machine;
+	uint64_t cfa, ra, base, sp = f->regs.value[m->sp];
+	bool signal = rule->flags & RULE_SIGNAL;
+	enum step err;
+
+	if (rule->flags & RULE_END)
+		return STEP_END;
+	err = cfa_of(f, stack, rule, &cfa);
+	if (err != STEP_OK)
+		return err;
+	if (cfa % 8 || (!signal && (f->exact ? cfa < sp : cfa <= sp)))
+		return STEP_BROKEN;
+	err = ra_of(f, stack, rule, cfa, &ra);
+	if (err != STEP_OK)
+		return err;
+	base = frame_knows(f, rule->cfa_reg) ? f->regs.value[rule->cfa_reg] : 0;
+	if (m->bx != m->bp)
+		restore(f, stack, cfa, rule->bx, rule->bx_offset, base, m->bx);
+	restore(f, stack, cfa, rule->bp, rule->bp_offset, base, m->bp);
+	f->regs.value[m->sp] = cfa;
+	f->regs.value[m->pc] = ra & m->address_mask;
+	f->regs.known &= m->followed;
+	f->exact = signal;
+	return STEP_OK;
+}
+
+enum step frame_step_called(const struct frame *f, const struct stack_copy *stack,
+			    struct frame *ret)
+{
+	const struct machine *m = f->machine;
+	uint64_t ra, sp = f->regs.value[m->sp];
+
+	if (m->lr != m->pc) {
+		if (!frame_knows(f, m->lr))
+			return STEP_BROKEN;
+		ra = f->regs.value[m->lr];
+	} else {
+		enum step err = stack_word(stack, sp, &ra);
+
+		if (err != STEP_OK || sp % 8)
+			return err != STEP_OK ? err : STEP_BROKEN;
+		sp += 8;
+	}
+	*ret = *f;
+	ret->regs.value[m->sp] = sp;
+	ret->regs.value[m->pc] = ra & m->address_mask;
+	ret->regs.known &= m->followed;
+	ret->exact = false;
+	return STEP_OK;
+}
+
+enum step frame_step_chain(const struct frame *f, const struct stack_copy *stack, struct frame *ret)
+{
+	const struct machine *m = f->machine;
+	uint64_t saved, ra, bp = f->regs.value[m->bp];
+	enum step err;
+
+	if (!frame_knows(f, m->bp) || bp % 8 || bp < f->regs.value[m->sp])
+		return STEP_BROKEN;
+	err = stack_word(stack, bp + 8, &ra);
+	if (err == STEP_OK)
+		err = stack_word(stack, bp, &saved);
+	if (err != STEP_OK)
+		return err;
+	*ret = *f;
+	ret->regs.value[m->bp] = saved;
+	ret->regs.value[m->sp] = bp + 16;
+	ret->regs.value[m->pc] = ra & m->address_mask;
+	ret->regs.known &= m->followed;
+	ret->exact = false;
+	return STEP_OK;
+}
+
+bool frame_at_entry(const struct frame *f, const struct stack_copy *stack)
+{
+	uint64_t argc, word, sp = f->regs.value[f->machine->sp];
+
+	if (sp % 8 || stack_word(stack, sp, &argc) != STEP_OK || argc == 0 || argc > 1 << 20)
+		return false;
+	if (stack_word(stack, sp + 8, &word) != STEP_OK || word <= sp)
+		return false;
+	return stack_word(stack, sp + 8 * (argc + 1), &word) == STEP_OK && word == 0;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Two shapes are tried.  *Called*: the innermost frame has not moved sp, as in short hand-written
+ * functions, so the return address is where the call left it.  *Chain*: the frame pointer is kept,
+ * as JIT compilers, Go and programs built for profiling do.
+ *
+ * Any code address may lie at sp by chance, so *called* must lead to a frame that can be unwound
+ * one step more; JIT code keeps frame pointers and spills code addresses, so there the chain comes
+ * first.
+ */
+#include "unwind/guess.h"
+
+#include <errno.h>
+
+/* How far above the copy a frame pointer is still believed to be one. */
+#define CHAIN_REACH (1ull << 20)
+
+enum verdict { SENSE, NONSENSE, UNSURE };
+
+/* Whether the frame @f returns to code; *@ret is what is there. */
+static enum verdict in_code(const struct frame *f, const struct code_view *view, struct code *ret)
+{
+	uint64_t pc = f->regs.value[f->machine->pc];
+
+	if (pc == 0)
+		return NONSENSE;
+	if (code_find(view, f->exact ? pc : pc - 1, ret) != 0)
+		return UNSURE;
+	return code_rows(ret) != CODE_NOWHERE ? SENSE : NONSENSE;
+}
+
+/* Whether the frame @f, at @code, leads on to another or is the outermost. */
+static enum verdict leads_on(const struct frame *f, const struct stack_copy *stack,
+			     const struct code_view *view, const struct code *code,
+			     uint32_t *ret_waiting)
+{
+	struct frame next = *f;
+	struct code there;
+	enum verdict verdict;
+	enum step step;
+
+	if (code->rule->cfa == RULE_CFA_NONE && !(code->rule->flags & RULE_END))
+		step = frame_step_chain(f, stack, &next);
+	else
+		step = frame_step(&next, stack, code->rule);
+	if (step == STEP_END)
+		return SENSE;
+	if (step == STEP_CUT)
+		return code->rule->cfa == RULE_CFA_REG && code->rule->cfa_reg == f->machine->sp
+			       ? SENSE
+			       : NONSENSE;
+	if (step != STEP_OK)
+		return NONSENSE;
+	if (next.regs.value[next.machine->pc] == 0)
+		return SENSE;
+	verdict = in_code(&next, view, &there);
+	*ret_waiting = there.image;
+	return verdict;
+}
+
+/* As if just called. */
+static int try_called(struct frame *f, const struct stack_copy *stack, const struct code_view *view,
+		      enum step *ret, uint32_t *ret_waiting)
+{
+	enum verdict verdict = NONSENSE;
+	struct frame next;
+	struct code code;
+
+	*ret = STEP_BROKEN;
+	if (!f->exact || frame_step_called(f, stack, &next) != STEP_OK)
+		return 0;
+	if (next.regs.value[f->machine->pc] != 0) {
+		verdict = in_code(&next, view, &code);
+		*ret_waiting = code.image;
+	}
+	if (verdict == SENSE)
+		verdict = leads_on(&next, stack, view, &code, ret_waiting);
+	if (verdict == UNSURE)
+		return -EAGAIN;
+	if (verdict == SENSE) {
+		*f = next;
+		*ret = STEP_OK;
+	}
+	return 0;
+}
+
+/* As if it kept the frame pointer. */
+static int try_chain(struct frame *f, const struct stack_copy *stack, const struct code_view *view,
+		     bool jit, enum step *ret, uint32_t *ret_waiting)
+{
+	uint64_t bp = f->regs.value[f->machine->bp];
+	bool known = frame_knows(f, f->machine->bp);
+	enum verdict verdict;
+	struct frame next;
+	struct code code;
+
+	/* The outermost function of a thread or program clears the frame pointer. */
+	if (known && bp == 0) {
+		*ret = !f->exact || frame_at_entry(f, stack) ? STEP_END : STEP_BROKEN;
+		return 0;
+	}
+	*ret = frame_step_chain(f, stack, &next);
+	if (*ret == STEP_CUT && !(jit && bp - stack->sp < stack->size + CHAIN_REACH))
+		*ret = STEP_BROKEN;
+	if (*ret != STEP_OK || next.regs.value[f->machine->pc] == 0) {
+		if (*ret == STEP_OK)
+			*ret = STEP_END;
+		return 0;
+	}
+	verdict = in_code(&next, view, &code);
+	if (verdict == UNSURE) {
+		*ret_waiting = code.image;
+		return -EAGAIN;
+	}
+	if (verdict == SENSE)
+		*f = next;
+	else
+		*ret = STEP_BROKEN;
+	return 0;
+}
+
+int guess_step(struct frame *f, const struct stack_copy *stack, const struct code_view *view,
+	       const struct code *code, enum step *ret, uint32_t *ret_waiting)
+{
+	bool jit = code_rows(code) == CODE_JIT;
+	enum step first;
+	int err;
+
+	if (!jit) {
+		err = try_called(f, stack, view, ret, ret_waiting);
+		if (err != 0 || *ret != STEP_BROKEN)
+			return err;
+	}
+	err = try_chain(f, stack, view, jit, ret, ret_waiting);
+	if (err != 0 || *ret != STEP_BROKEN || !jit)
+		return err;
+	return try_called(f, stack, view, &first, ret_waiting) ?: (*ret = first, 0);
+}
