@@ -46,21 +46,37 @@ static inline uint64_t add(uint64_t base, int32_t offset)
 	return base + (uint64_t)(int64_t)offset;
 }
 
+/* The word at a register's value + @offset. */
+static inline enum step word_at(const struct frame *f, const struct stack_copy *stack, uint32_t reg,
+				int32_t offset, uint64_t *ret)
+{
+	if (!frame_knows(f, reg))
+		return STEP_BROKEN;
+	return stack_word(stack, add(f->regs.value[reg], offset), ret);
+}
+
 static inline enum step cfa_of(const struct frame *f, const struct stack_copy *stack,
 			       const struct unwind_rule *rule, uint64_t *ret)
 {
 	const struct machine *m = f->machine;
+	enum step err;
 
+	if (rule->cfa == RULE_CFA_REG) {
+		if (!frame_knows(f, rule->cfa_reg))
+			return STEP_BROKEN;
+		*ret = add(f->regs.value[rule->cfa_reg], rule->cfa_offset);
+		return STEP_OK;
+	}
 	if (rule->cfa == RULE_CFA_PLT) {
 		uint64_t pushed = (f->regs.value[m->pc] & 15) >= (uint32_t)rule->cfa_offset;
 
 		*ret = f->regs.value[m->sp] + 8 + (pushed << 3);
 		return STEP_OK;
 	}
-	if (!frame_knows(f, rule->cfa_reg))
-		return STEP_BROKEN;
-	*ret = add(f->regs.value[rule->cfa_reg], rule->cfa_offset);
-	return rule->cfa == RULE_CFA_DEREF ? stack_word(stack, *ret, ret) : STEP_OK;
+	err = word_at(f, stack, rule->cfa_reg, rule->cfa_offset, ret);
+	if (err == STEP_OK)
+		*ret = add(*ret, rule->cfa_add);
+	return err;
 }
 
 /* The caller's return address. */
@@ -74,9 +90,9 @@ static inline enum step ra_of(const struct frame *f, const struct stack_copy *st
 	case RULE_AT_CFA:
 		return stack_word(stack, add(cfa, rule->ra_offset), ret);
 	case RULE_AT_REG:
-		if (!frame_knows(f, rule->cfa_reg))
-			return STEP_BROKEN;
-		return stack_word(stack, add(f->regs.value[rule->cfa_reg], rule->ra_offset), ret);
+		return word_at(f, stack, rule->cfa_reg, rule->ra_offset, ret);
+	case RULE_AT_BP:
+		return word_at(f, stack, m->bp, rule->ra_offset, ret);
 	case RULE_IN_REG:
 		in = (uint32_t)rule->ra_offset;
 		break;
@@ -92,47 +108,57 @@ static inline enum step ra_of(const struct frame *f, const struct stack_copy *st
 }
 
 /*
- * The caller's value of a saved register.  In an epilogue the rows of many compilers still tell the
- * place from which it was popped, which is below sp by then: it is back in its register.
+ * The caller's value of a saved register; false: not known.  In an epilogue the rows of many
+ * compilers still tell the place from which it was popped, which is below sp by then: it is back in
+ * its register.
  */
-static inline void restore(struct frame *f, const struct stack_copy *stack, uint64_t from, int how,
-			   int32_t offset, uint64_t base, uint32_t reg)
+static inline bool saved(const struct frame *f, const struct stack_copy *stack,
+			 const struct unwind_rule *rule, uint64_t cfa, uint32_t reg, uint8_t how,
+			 int32_t offset, uint64_t *ret)
 {
-	enum step err = STEP_CUT;
-	uint64_t value = 0;
+	enum step err;
 
 	switch (how) {
-	case RULE_SAME:
-		return;
 	case RULE_AT_CFA:
-		err = stack_word(stack, add(from, offset), &value);
+		err = stack_word(stack, add(cfa, offset), ret);
 		break;
 	case RULE_AT_REG:
-		err = stack_word(stack, add(base, offset), &value);
+		err = word_at(f, stack, rule->cfa_reg, offset, ret);
+		break;
+	case RULE_AT_BP:
+		err = word_at(f, stack, f->machine->bp, offset, ret);
 		break;
 	case RULE_IN_REG:
-		if (frame_knows(f, (uint32_t)offset)) {
-			value = f->regs.value[offset];
-			err = STEP_OK;
-		}
-		break;
+		*ret = frame_knows(f, (uint32_t)offset) ? f->regs.value[offset] : 0;
+		return frame_knows(f, (uint32_t)offset);
+	case RULE_SAME:
+		*ret = f->regs.value[reg];
+		return frame_knows(f, reg);
 	default:
-		break;
+		return false;
 	}
-	if (err == STEP_OK) {
-		f->regs.value[reg] = value;
+	if (err == STEP_OK)
+		return true;
+	*ret = f->regs.value[reg];
+	return err == STEP_BROKEN && f->exact && frame_knows(f, reg);
+}
+
+static inline void set(struct frame *f, uint32_t reg, bool known, uint64_t value)
+{
+	f->regs.value[reg] = value;
+	if (known)
 		f->regs.known |= 1ull << reg;
-	} else if (err == STEP_CUT || !f->exact) {
+	else
 		f->regs.known &= ~(1ull << reg);
-	}
 }
 
 enum step frame_step(struct frame *f, const struct stack_copy *stack,
 		     const struct unwind_rule *rule)
 {
 	const struct machine *m = f->machine;
-	uint64_t cfa, ra, base, sp = f->regs.value[m->sp];
-	bool signal = rule->flags & RULE_SIGNAL;
+	uint64_t cfa, ra, sp = f->regs.value[m->sp];
+	uint64_t bp = 0, bx = 0;
+	bool knows_bp, knows_bx = false, signal = rule->flags & RULE_SIGNAL;
 	enum step err;
 
 	if (rule->flags & RULE_END)
@@ -145,10 +171,12 @@ enum step frame_step(struct frame *f, const struct stack_copy *stack,
 	err = ra_of(f, stack, rule, cfa, &ra);
 	if (err != STEP_OK)
 		return err;
-	base = frame_knows(f, rule->cfa_reg) ? f->regs.value[rule->cfa_reg] : 0;
+	knows_bp = saved(f, stack, rule, cfa, m->bp, rule->bp, rule->bp_offset, &bp);
 	if (m->bx != m->bp)
-		restore(f, stack, cfa, rule->bx, rule->bx_offset, base, m->bx);
-	restore(f, stack, cfa, rule->bp, rule->bp_offset, base, m->bp);
+		knows_bx = saved(f, stack, rule, cfa, m->bx, rule->bx, rule->bx_offset, &bx);
+	if (m->bx != m->bp)
+		set(f, m->bx, knows_bx, bx);
+	set(f, m->bp, knows_bp, bp);
 	f->regs.value[m->sp] = cfa;
 	f->regs.value[m->pc] = ra & m->address_mask;
 	f->regs.known &= m->followed;
