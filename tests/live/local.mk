@@ -6,6 +6,9 @@
 # Those in C are listed in live_programs by the fragment of the folder they test; programs.sh runs them.
 
 live_tests = \
+	tests/live/command.py \
+	tests/live/quit.py \
+	tests/live/shares.py \
 	tests/live/programs.sh
 
 EXTRA_PROGRAMS += $(live_programs)
