@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libptop_a_SOURCES += \
 	src/image/build.c src/image/build.h \
+	src/image/cfi.c src/image/cfi.h \
+	src/image/cfi_parse.c \
+	src/image/cfi_read.c \
 	src/image/debugfile.c src/image/debugfile.h \
 	src/image/demangle.c src/image/demangle.h \
 	src/image/elf_file.c src/image/elf_file.h \
@@ -8,6 +11,9 @@ libptop_a_SOURCES += \
 	src/image/key.c src/image/key.h \
 	src/image/open.c src/image/open.h \
 	src/image/plt.c src/image/plt.h \
+	src/image/rows.c src/image/rows.h \
+	src/image/rows_build.c \
+	src/image/rows_sections.c src/image/rows_sections.h \
 	src/image/symtab.c src/image/symtab.h \
 	src/image/table.c src/image/table.h \
 	src/image/unpack.c src/image/unpack.h \

@@ -74,6 +74,7 @@ struct unwind_rule {
 #define ROWS_MAGIC 0x31776f7270747470ull /* "pttprow1" in little endian */
 #define ROWS_VERSION 1u
 #define ROWS_RULES_MAX 65536u
+#define ROWS_REGISTERS 33u /* that rules may name: DWARF numbers below it */
 
 enum rows_machine { ROWS_X86_64, ROWS_AARCH64 };
 
