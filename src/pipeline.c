@@ -9,9 +9,11 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "clock.h"
+#include "hold.h"
 #include "park.h"
 #include "record/decode.h"
 #include "unwind/chain.h"
+#include "unwind/unwind.h"
 
 #define MAX_FRAMES 1024u   /* of one stack; the kernel's own limit is lower */
 #define RECORDS_A_LOOK 32  /* between two looks at the clock */
@@ -20,13 +22,21 @@
 #define MAX_RESCANS_KNOWN 4096
 #define TRIM_NS (5 * NS_PER_S)
 #define FOLD_AFTER_NS (30 * NS_PER_S) /* dead tasks keep their own row as long */
-#define NODES_BEFORE_PRUNE 65536u
+#define NODES_BEFORE_PRUNE 32768u
+
+#if defined(__aarch64__)
+#define OWN_MACHINE UNWIND_AARCH64
+#else
+#define OWN_MACHINE UNWIND_X86_64
+#endif
 
 struct pipeline_private {
 	struct pipeline_config config;
 	VEC(struct record_kind) kinds;
 	struct place places[MAX_FRAMES];     /* of the sample in hand */
 	struct frame frames[MAX_FRAMES + 1]; /* the sample in hand; one more for a pseudo frame */
+	struct unwinder *unwinder;
+	struct hold hold;
 	struct park park;
 	uint32_t park_generation; /* of the symbols, when the parking was last gone through */
 
@@ -69,6 +79,7 @@ static void on_forget(void *ctx, uint32_t image)
 {
 	struct pipeline *pl = ctx;
 
+	unwinder_forget(pl->p->unwinder, image);
 	images_forget(pl->images, image);
 	symbols_forget(pl->symbols, image);
 }
@@ -86,7 +97,9 @@ int pipeline_init(struct pipeline *pl, const struct pipeline_config *c)
 		pl->symbols = symbols_new(pl->space, pl->images);
 	if (pl->symbols && pl->stacks)
 		pl->names = names_new(pl->symbols, pl->space, pl->stacks);
-	if (!pl->p || !pl->order || !pl->store || !pl->names) {
+	if (pl->p && pl->images)
+		pl->p->unwinder = unwinder_new(pl->images);
+	if (!pl->p || !pl->p->unwinder || !pl->order || !pl->store || !pl->names) {
 		pipeline_done(pl);
 		return -ENOMEM;
 	}
@@ -101,6 +114,8 @@ void pipeline_done(struct pipeline *pl)
 {
 	struct pipeline_private *p = pl->p;
 
+	if (p)
+		unwinder_free(p->unwinder);
 	names_free(pl->names);
 	symbols_free(pl->symbols);
 	images_free(pl->images);
@@ -111,6 +126,7 @@ void pipeline_done(struct pipeline *pl)
 	if (p) {
 		vec_done(&p->kinds);
 		park_done(&p->park);
+		hold_done(&p->hold);
 		map_done(&p->rescans);
 		vec_done(&p->wanting);
 		vec_done(&p->used_nodes);
@@ -210,21 +226,68 @@ static enum entry_answer outermost_entry(struct pipeline *pl, const struct frame
 	return names_entry(pl->names, outermost->image, outermost->offset);
 }
 
-/* Where the stack of a sample ends; unsure while the image of its outermost frame is being read. */
-static enum entry_answer whole(struct pipeline *pl, const struct chain *c,
-			       const struct record_kind *kind)
-{
-	if (!(kind->layout.sample_type & PERF_SAMPLE_CALLCHAIN))
-		return ENTRY_YES; /* no stack was asked for */
-	if (c->broken)
-		return ENTRY_NO;
-	return outermost_entry(pl, &pl->p->frames[c->nr - 1]);
-}
+/* A sample's stack as far as it is known now. */
+struct walked {
+	uint32_t nr; /* places written */
+	enum stack_end end;
+	bool entry_tells; /* the outermost function's name decides whether it is complete */
+	bool wait;        /* for the image .waiting */
+	uint32_t waiting;
+};
 
-static void take_sample(struct pipeline *pl, const struct record *r, const struct record_kind *kind)
+static struct walked walk_chain(struct pipeline *pl, const struct record *r,
+				const struct record_kind *kind)
 {
 	struct pipeline_private *p = pl->p;
 	struct chain c = chain_walk(pl->space, r, p->config.max_stack, p->places, MAX_FRAMES);
+	struct walked w = { .nr = c.nr, .end = STACK_COMPLETE };
+
+	if (c.deep)
+		w.end = STACK_DEEP;
+	else if (c.broken)
+		w.end = STACK_BROKEN;
+	else
+		w.entry_tells = kind->layout.sample_type & PERF_SAMPLE_CALLCHAIN;
+	return w;
+}
+
+/* The kernel's part by its chain, the user's by registers and stack. */
+static struct walked walk_stack(struct pipeline *pl, const struct record *r)
+{
+	static const enum stack_end ends[] = {
+		[UNWIND_COMPLETE] = STACK_COMPLETE, [UNWIND_CUT] = STACK_CUT,
+		[UNWIND_BROKEN] = STACK_BROKEN,     [UNWIND_DEEP] = STACK_DEEP,
+		[UNWIND_WAIT] = STACK_BROKEN,
+	};
+	struct pipeline_private *p = pl->p;
+	struct walked w = { .end = STACK_COMPLETE };
+	struct unwind_regs regs;
+	struct unwound u;
+
+	if (r->cpumode == CPUMODE_KERNEL && r->sample.callchain.nr)
+		w.nr = chain_walk(pl->space, r, UINT32_MAX, p->places, MAX_FRAMES / 2).nr;
+	if (!unwind_regs_of(&r->sample.user, OWN_MACHINE, &regs)) {
+		if (r->sample.user.abi == 0 && w.nr)
+			return w; /* a kernel thread: it has no other stack */
+		if (!w.nr)
+			w.nr = chain_walk(pl->space, r, UINT32_MAX, p->places, MAX_FRAMES).nr;
+		w.end = STACK_BROKEN;
+		return w;
+	}
+	u = unwind_user(p->unwinder, pl->space, (pid_t)r->sid.pid, &regs, &r->sample.stack.bytes,
+			p->places + w.nr, MAX_FRAMES - w.nr);
+	w.nr += u.nr;
+	w.end = ends[u.end];
+	w.wait = u.end == UNWIND_WAIT;
+	w.waiting = u.waiting;
+	return w;
+}
+
+static void take_sample(struct pipeline *pl, const struct record *r, const struct record_kind *kind,
+			const struct walked *w)
+{
+	struct pipeline_private *p = pl->p;
+	enum stack_end end = w->end;
 	enum entry_answer entry;
 	struct stored s = {
 		.time_ns = r->sid.time_ns,
@@ -237,20 +300,37 @@ static void take_sample(struct pipeline *pl, const struct record *r, const struc
 		.flags = flags_of(pl, r),
 	};
 
-	pl->counts.samples++;
-	for (uint32_t i = 0; i < c.nr; i++)
+	for (uint32_t i = 0; i < w->nr; i++)
 		p->frames[i] = (struct frame){ .image = p->places[i].image,
 					       .offset = p->places[i].offset };
 	if (r->cpumode == CPUMODE_USER && p->frames[0].image == IMAGE_UNKNOWN)
 		want_rescan(pl, (pid_t)r->sid.pid, r->sid.time_ns);
-	if (c.deep) {
-		store_sample(pl, &s, p->frames, c.nr, STACK_DEEP);
+	if (w->entry_tells) {
+		entry = outermost_entry(pl, &p->frames[w->nr - 1]);
+		if (entry == ENTRY_UNSURE && park_add(&p->park, &s, p->frames, w->nr) == 0)
+			return;
+		end = entry == ENTRY_YES ? STACK_COMPLETE : STACK_BROKEN;
+	}
+	store_sample(pl, &s, p->frames, w->nr, end);
+}
+
+/* Unwinds and stores a sample, or holds its record until an image is there. */
+static void unwind_sample(struct pipeline *pl, const struct record *r, const void *bytes,
+			  uint32_t kind_index)
+{
+	struct pipeline_private *p = pl->p;
+	const struct record_kind *kind = &p->kinds.at[kind_index];
+	struct walked w;
+
+	if (kind->layout.sample_type & PERF_SAMPLE_STACK_USER)
+		w = walk_stack(pl, r);
+	else
+		w = walk_chain(pl, r, kind);
+	if (w.wait && hold_add(&p->hold, bytes, r->size, kind_index, w.waiting) == 0) {
+		images_want(pl->images, w.waiting);
 		return;
 	}
-	entry = whole(pl, &c, kind);
-	if (entry == ENTRY_UNSURE && park_add(&p->park, &s, p->frames, c.nr) == 0)
-		return;
-	store_sample(pl, &s, p->frames, c.nr, entry == ENTRY_YES ? STACK_COMPLETE : STACK_BROKEN);
+	take_sample(pl, r, kind, &w);
 }
 
 static void take_record(struct pipeline *pl, const struct ordered *o)
@@ -265,7 +345,8 @@ static void take_record(struct pipeline *pl, const struct ordered *o)
 	}
 	switch (r.type) {
 	case RECORD_SAMPLE:
-		take_sample(pl, &r, kind);
+		pl->counts.samples++;
+		unwind_sample(pl, &r, o->bytes, (uint32_t)o->tag);
 		break;
 	case RECORD_LOST:
 	case RECORD_LOST_SAMPLES:
@@ -308,6 +389,26 @@ static void unpark(struct pipeline *pl)
 	park_pack(&p->park);
 }
 
+/* Samples held for images get another attempt. */
+static void unhold(struct pipeline *pl)
+{
+	struct pipeline_private *p = pl->p;
+	struct hold round;
+	struct record r;
+
+	if (!p->hold.entries.nr)
+		return;
+	hold_take(&p->hold, &round);
+	for (size_t i = 0; i < round.entries.nr; i++) {
+		const struct held *e = &round.entries.at[i];
+		const uint8_t *bytes = hold_bytes_of(&round, e);
+
+		if (record_decode(&p->kinds.at[e->kind].layout, bytes, e->size, &r) == 0)
+			unwind_sample(pl, &r, bytes, e->kind);
+	}
+	hold_done(&round);
+}
+
 static void see_names(struct pipeline *pl, uint64_t now_ns)
 {
 	uint32_t generation;
@@ -339,21 +440,24 @@ images:
 		now = clock_ns();
 		if (now >= until_ns)
 			return true;
-		if (images_work(pl->images, until_ns - now))
+		if (images_work(pl->images, until_ns - now)) {
+			unhold(pl);
 			see_names(pl, now);
+		}
 	}
 	return false;
 }
 
 bool pipeline_naming(const struct pipeline *pl)
 {
-	return images_wanting(pl->images) || pl->p->park.entries.nr;
+	return images_wanting(pl->images) || pl->p->park.entries.nr || pl->p->hold.entries.nr;
 }
 
 void pipeline_clear(struct pipeline *pl)
 {
 	store_clear(pl->store);
 	park_clear(&pl->p->park);
+	hold_clear(&pl->p->hold);
 }
 
 static int mark_used(struct pipeline *pl)
@@ -388,7 +492,8 @@ static void mark_images(struct pipeline *pl)
 static void trim(struct pipeline *pl, uint64_t now_ns)
 {
 	struct pipeline_private *p = pl->p;
-	bool prune = stacks_count(pl->stacks) > 2 * p->nodes_kept + NODES_BEFORE_PRUNE;
+	bool prune = stacks_count(pl->stacks) >
+		     p->nodes_kept + p->nodes_kept / 4 + NODES_BEFORE_PRUNE;
 
 	if (mark_used(pl))
 		return;

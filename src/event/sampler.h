@@ -44,7 +44,11 @@ enum call_graph {
 #define STACK_BYTES_DEFAULT 8192u
 
 /* What is best where nobody chose: the unwind tables' stacks are true, on machines that we know. */
+#if defined(__x86_64__) || defined(__aarch64__)
+#define CALL_GRAPH_AUTO CALL_GRAPH_DWARF
+#else
 #define CALL_GRAPH_AUTO CALL_GRAPH_FP
+#endif
 
 struct sampling {
 	struct event event;
