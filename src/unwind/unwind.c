@@ -85,6 +85,10 @@ static void walk(struct frame *f, const struct stack_copy *stack, const struct c
 			ret->end = UNWIND_DEEP;
 			return;
 		}
+		/* Nobody called the trampoline that a handler returns to: its first byte is meant.
+		 */
+		if (code->rule->flags & RULE_SIGNAL && !f->exact)
+			code->offset++;
 		places[ret->nr++] = (struct place){ code->image, code->offset };
 		if (err != 0) {
 			ret->end = UNWIND_WAIT;

@@ -297,7 +297,7 @@ static void signal_frames(void **state)
 	program_rule(b, 0x300, 0x380, by_bp());
 	program_rule(b, 0x400, 0x500, outermost);
 	at(b, P(0x110), 0xdead);
-	put(b, 0, P(0x201));
+	put(b, 0, P(0x201)); /* the trampoline's first byte; its row begins one earlier */
 	put(b, 8 + 160, STACK + 400);
 	put(b, 8 + 168, P(0x300)); /* its first instruction: one less is another function */
 	put(b, 8 + 120, STACK + 448);
@@ -305,7 +305,7 @@ static void signal_frames(void **state)
 	put(b, 456, P(0x410));
 	u = unwind(b);
 	assert_int_equal(u.end, UNWIND_COMPLETE);
-	FRAMES(b, &u, F(0x110), F(0x200), F(0x300), F(0x40f));
+	FRAMES(b, &u, F(0x110), F(0x201), F(0x300), F(0x40f));
 }
 
 /* The handler had a stack of its own: the copy does not hold the one that was interrupted. */

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Real stacks of real programs: what a frame costs by rows and by a kept libdwfl, on the same
+ *samples, and whether both see the same frames.
+ *
+ *	bench_unwind			deep_stack, and what of cc1plus, clang++ and node is there
+ *	bench_unwind PROGRAM ARG...	that one
+ *
+ * From memory: one pass over all samples, after other memory was read; hot: few samples again and
+ * again.
+ */
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "support/dwfl_oracle.h"
+#include "support/stack_samples.h"
+
+enum { FRAMES = 512, HOT = 100, HOT_ROUNDS = 100, PASSES = 3, FLUSH_BYTES = 96 << 20 };
+
+struct bed {
+	struct stack_samples samples;
+	struct unwinder *unwinder;
+	struct dwfl_oracle *oracle;
+	struct place places[FRAMES];
+	uint64_t addrs[FRAMES];
+	uint8_t *flush;
+};
+
+static double now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* Pushes everything else out of the caches. */
+static void flush(struct bed *b)
+{
+	volatile uint64_t sum = 0;
+
+	for (size_t i = 0; i < FLUSH_BYTES; i += 64)
+		sum += ++b->flush[i];
+}
+
+/*
+ * How the two chains of a sample compare.  Where they differ, libdwfl is provably wrong if it left
+ * out a frame whose return address follows a call of the next inner one, or stopped before one, or
+ * went on in addresses that are no code.
+ */
+enum kind { SAME, LOST_CALLER, LOST_REST, NO_CODE, DIFFERENT, NR_KINDS };
+static const char *const kind_names[] = {
+	"same",
+	"libdwfl leaves out a caller (proven by its call)",
+	"libdwfl ends early (proven by the call)",
+	"libdwfl goes on where no code is",
+	"different",
+};
+
+static bool same(struct bed *b, uint32_t ours, uint32_t theirs)
+{
+	struct place p = space_resolve(b->samples.space, b->samples.pid, b->addrs[theirs]);
+
+	return p.image == b->places[ours].image && p.offset == b->places[ours].offset;
+}
+
+static uint64_t address(struct bed *b, uint32_t i)
+{
+	uint64_t addr = b->places[i].offset;
+
+	space_image_address(b->samples.space, b->places[i].image, b->places[i].offset, &addr);
+	return addr;
+}
+
+static enum kind compare(struct bed *b, const struct unwound *u, uint32_t nr)
+{
+	uint32_t i = 0, skipped;
+	bool proven;
+
+	while (i < nr && i < u->nr && same(b, i, i))
+		i++;
+	if (i == u->nr && i == nr)
+		return SAME;
+	/* the word that ended its walk is a frame of libdwfl's, too */
+	if (i == u->nr && i + 1 == nr && b->addrs[i] == 0)
+		return SAME;
+	if (i < nr &&
+	    space_resolve(b->samples.space, b->samples.pid, b->addrs[i]).image == IMAGE_UNKNOWN)
+		return i == u->nr ? NO_CODE : LOST_REST;
+	if (i == u->nr || i == 0)
+		return DIFFERENT;
+	proven = stack_samples_called(&b->samples, address(b, i) + 1);
+	if (i == nr)
+		return proven ? LOST_REST : DIFFERENT;
+	for (skipped = 1; i + skipped < u->nr && !same(b, i + skipped, i); skipped++)
+		;
+	for (uint32_t k = i; k < nr && k + skipped < u->nr; k++)
+		proven &= same(b, k + skipped, k);
+	return proven && i + skipped < u->nr ? LOST_CALLER : DIFFERENT;
+}
+
+static void show(struct bed *b, size_t i, const struct unwound *u, uint32_t nr)
+{
+	printf("  sample %zu: rows %u (end %d), libdwfl %u\n", i, u->nr, u->end, nr);
+	for (uint32_t k = 0; k < nr || k < u->nr; k++) {
+		struct place p = { 0 };
+
+		if (k < nr)
+			p = space_resolve(b->samples.space, b->samples.pid, b->addrs[k]);
+		printf("    %3u  %u+%#llx  %u+%#llx\n", k, k < u->nr ? b->places[k].image : 0,
+		       k < u->nr ? (unsigned long long)b->places[k].offset : 0, p.image,
+		       (unsigned long long)p.offset);
+	}
+}
+
+/* The share of chains that are equal or better, in percent; fills the images and the memory of
+ * places on the way. */
+static double equality(struct bed *b)
+{
+	size_t kinds[NR_KINDS] = { 0 }, ends[5] = { 0 }, frames = 0, guesses = 0, shown = 0;
+	size_t nr = b->samples.at.nr;
+	const char *verbose = getenv("BENCH_SHOW");
+
+	for (size_t i = 0; i < nr; i++) {
+		struct unwound u =
+			stack_samples_unwind(&b->samples, b->unwinder, i, b->places, FRAMES);
+		uint32_t other =
+			dwfl_oracle_unwind(b->oracle, &b->samples.at.at[i], b->addrs, FRAMES);
+		enum kind kind = compare(b, &u, other);
+
+		kinds[kind]++;
+		ends[u.end]++;
+		frames += u.nr;
+		guesses += u.by_guess;
+		if (kind == DIFFERENT && verbose && shown++ < (size_t)atoi(verbose))
+			show(b, i, &u, other);
+	}
+	printf("  %zu samples, %.1f frames each, %.2f %% by guess;", nr,
+	       (double)frames / (double)nr, 100.0 * (double)guesses / (double)frames);
+	printf(" complete %.2f %% cut %.2f broken %.2f deep %.2f\n",
+	       100.0 * (double)ends[0] / (double)nr, 100.0 * (double)ends[1] / (double)nr,
+	       100.0 * (double)ends[2] / (double)nr, 100.0 * (double)ends[3] / (double)nr);
+	printf("  chains equal to libdwfl's: %.3f %%\n", 100.0 * (double)kinds[SAME] / (double)nr);
+	for (int k = SAME + 1; k < NR_KINDS; k++) {
+		if (kinds[k] != 0)
+			printf("    %.3f %% %s\n", 100.0 * (double)kinds[k] / (double)nr,
+			       kind_names[k]);
+	}
+	return 100.0 * (1.0 - (double)kinds[DIFFERENT] / (double)nr);
+}
+
+/* ns a frame over samples [0, nr), once. */
+static double pass(struct bed *b, size_t nr, bool by_dwfl)
+{
+	uint64_t frames = 0;
+	double from = now_ns();
+
+	for (size_t i = 0; i < nr; i++) {
+		if (by_dwfl)
+			frames += dwfl_oracle_unwind(b->oracle, &b->samples.at.at[i], b->addrs,
+						     FRAMES);
+		else
+			frames +=
+				stack_samples_unwind(&b->samples, b->unwinder, i, b->places, FRAMES)
+					.nr;
+	}
+	return (now_ns() - from) / (double)frames;
+}
+
+static double best(struct bed *b, bool by_dwfl, bool hot)
+{
+	double min = 1e9;
+
+	for (int i = 0; i < PASSES; i++) {
+		double sum = 0;
+		int rounds = hot ? by_dwfl ? 10 : HOT_ROUNDS : 1;
+
+		if (hot)
+			pass(b, HOT, by_dwfl);
+		else
+			flush(b);
+		for (int k = 0; k < rounds; k++)
+			sum += pass(b, hot ? HOT : b->samples.at.nr, by_dwfl);
+		min = sum / rounds < min ? sum / rounds : min;
+	}
+	return min;
+}
+
+static size_t allocated(void)
+{
+	return mallinfo2().uordblks;
+}
+
+static bool figures(struct bed *b, double bound_memory, double bound_hot)
+{
+	double memory = best(b, false, false), hot = best(b, false, true);
+	double dwfl_memory = best(b, true, false), dwfl_hot = best(b, true, true);
+	size_t before = allocated();
+	size_t after = (pass(b, b->samples.at.nr, false), allocated());
+
+	printf("  unwind_ns_per_frame_memory %8.1f      bound %.0f; libdwfl %.0f, %.1f times (bound 10)\n",
+	       memory, bound_memory, dwfl_memory, dwfl_memory / memory);
+	printf("  unwind_ns_per_frame_hot    %8.1f      bound %.0f; libdwfl %.0f, %.1f times (bound 30)\n",
+	       hot, bound_hot, dwfl_hot, dwfl_hot / hot);
+	printf("  unwind_allocated_bytes     %8zd      bound 0\n", (ssize_t)(after - before));
+	return memory <= bound_memory && hot <= bound_hot && dwfl_memory >= 10 * memory &&
+	       dwfl_hot >= 30 * hot && before == after;
+}
+
+/* false: a bound is broken. */
+static bool run(const char *name, const struct stack_taking *how, double equal_min,
+		double bound_memory, double bound_hot)
+{
+	struct bed b = { .unwinder = NULL };
+	struct reason why = { "" };
+	bool good = true;
+
+	printf("%s, %u KiB of stack\n", name, how->stack_bytes >> 10);
+	if (stack_samples_take(how, &b.samples, &why)) {
+		printf("  skipped: %s\n", why.text);
+		return true;
+	}
+	b.unwinder = unwinder_new(b.samples.images);
+	b.oracle = dwfl_oracle_new(b.samples.pid);
+	b.flush = calloc(1, FLUSH_BYTES);
+	if (b.unwinder == NULL || b.oracle == NULL || b.flush == NULL) {
+		printf("  skipped: libdwfl does not take the process\n");
+	} else {
+		good = equality(&b) >= equal_min;
+		good &= figures(&b, bound_memory, bound_hot);
+	}
+	free(b.flush);
+	dwfl_oracle_free(b.oracle);
+	unwinder_free(b.unwinder);
+	stack_samples_done(&b.samples);
+	return good;
+}
+
+static const char source[] =
+	"#include <algorithm>\n#include <functional>\n#include <iostream>\n#include <map>\n"
+	"#include <random>\n#include <regex>\n#include <unordered_map>\n#include <variant>\n"
+	"template <int N> struct twice { std::map<int, std::variant<int, std::string>> m;\n"
+	"  int f(std::string s) { std::regex r(s); m[N] = s; return std::regex_match(s, r) + twice<N - 1>().f(s); } };\n"
+	"template <> struct twice<0> { int f(std::string) { return 0; } };\n"
+	"int main(int c, char **v) { return twice<200>().f(v[0]); }\n";
+
+static bool compilers(void)
+{
+	char path[] = "/tmp/bench-unwind-XXXXXX.cc", cc1plus[256] = "";
+	char *clang[] = { "clang++", "-std=c++17", "-O2", "-c", path, "-o", "/dev/null", NULL };
+	char *gcc[] = { cc1plus, "-quiet", "-imultiarch", "x86_64-linux-gnu", "-std=c++17",
+			"-O2",   path,     "-o",          "/dev/null",        NULL };
+	struct stack_taking how = { gcc, 65528, 2000, 1500, 500, true };
+	FILE *asked = popen("gcc -print-prog-name=cc1plus 2>/dev/null", "r");
+	int fd = mkstemps(path, 3);
+	bool good = true;
+
+	if (asked && fgets(cc1plus, sizeof(cc1plus), asked))
+		cc1plus[strcspn(cc1plus, "\n")] = '\0';
+	if (asked)
+		pclose(asked);
+	if (fd < 0 || write(fd, source, strlen(source)) < 0)
+		return false;
+	close(fd);
+	if (access(cc1plus, X_OK) == 0)
+		good &= run("cc1plus", &how, 99.9, 80, 30);
+	how.argv = clang;
+	if (access("/usr/bin/clang++", X_OK) == 0)
+		good &= run("clang++", &how, 99.9, 160, 40);
+	unlink(path);
+	return good;
+}
+
+static bool node(void)
+{
+	char script[] =
+		"function f(n){return n<2?[n]:f(n-1).concat(f(n-2)).sort((a,b)=>a-b).slice(0,9)}"
+		"for(;;){f(18);JSON.parse(JSON.stringify(f(12).map(x=>({x,y:[x]}))))}";
+	char *argv[] = { "node", "-e", script, NULL };
+	struct stack_taking how = { argv, 65528, 2000, 1500, 500, true };
+
+	return access("/usr/bin/node", X_OK) != 0 || run("node", &how, 98.8, 80, 30);
+}
+
+int main(int argc, char **argv)
+{
+	char *deep[] = { "./tests/support/deep_stack", NULL };
+	struct stack_taking how = { deep, 8192, 4000, 4000, 50, true };
+	bool good;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc > 1 && strcmp(argv[1], "node") == 0 && argc == 2)
+		return node() ? 0 : 1;
+	if (argc > 1) {
+		how = (struct stack_taking){ argv + 1, 65528, 2000, 1500, 300, true };
+		return run(argv[1], &how, 0, 1e9, 1e9) ? 0 : 1;
+	}
+	good = run("deep_stack", &how, 99.9, 60, 20);
+	good &= compilers();
+	good &= node();
+	return good ? 0 : 1;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The same stacks as elfutils' libdwfl sees them: one Dwfl kept for a process, all its modules
+ * reported, memory read from the sample.
+ */
+#ifndef PTOP_TESTS_DWFL_ORACLE_H
+#define PTOP_TESTS_DWFL_ORACLE_H
+
+#include "support/stack_samples.h"
+
+struct dwfl_oracle;
+struct dwfl_oracle *dwfl_oracle_new(pid_t pid); /* a living process; NULL on failure */
+void dwfl_oracle_free(struct dwfl_oracle *o);
+
+/* Writes the addresses of a sample's frames as they are looked up (one back in callers). */
+uint32_t dwfl_oracle_unwind(struct dwfl_oracle *o, const struct stack_sample *s, uint64_t *addrs,
+			    uint32_t max);
+
+#endif
