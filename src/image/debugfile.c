@@ -18,18 +18,8 @@
 #define CRC_FILE_MAX ((off_t)256 << 20)
 #define CRC_CHUNK ((size_t)256 << 10)
 
-/* What the stripped file says of its debug file. */
-struct clue {
-	uint8_t build_id[TABLE_BUILD_ID_MAX];
-	size_t build_id_size;
-	char link[256]; /* file name; "" where there is none */
-	uint32_t crc;
-	char directory[3072]; /* of the stripped file, without a slash at the end */
-	struct file_key self;
-};
-
 /* .gnu_debuglink: a file name, NUL, padding to 4 bytes, CRC-32 in the file's byte order. */
-static void read_link(struct clue *c, const struct elf_file *f)
+static void read_link(struct debug_clue *c, const struct elf_file *f)
 {
 	GElf_Shdr header;
 	Elf_Data *data =
@@ -54,33 +44,31 @@ static void read_link(struct clue *c, const struct elf_file *f)
 		c->crc = (uint32_t)crc[3] << 24 | crc[2] << 16 | crc[1] << 8 | crc[0];
 }
 
-/* 0, or -ENOENT where a debug file is neither needed nor named. */
-static int read_clue(struct clue *c, int fd, const char *path)
+int debugfile_clue(int fd, struct debug_clue *ret, struct reason *why)
 {
+	struct debug_clue c = { 0 };
 	struct elf_file f;
 	GElf_Shdr header;
 	int err;
 
-	memset(c, 0, sizeof(*c));
-	err = elf_file_init(&f, fd, build_defaults.file_max, NULL);
+	err = elf_file_init(&f, fd, build_defaults.file_max, why);
 	if (err != 0)
 		return err;
-	if (elf_file_section(&f, NULL, SHT_SYMTAB, &header) == NULL) {
-		c->build_id_size = elf_file_build_id(&f, c->build_id);
-		read_link(c, &f);
-	}
+	c.has_symbols = elf_file_section(&f, NULL, SHT_SYMTAB, &header) != NULL;
+	c.build_id_size = (uint8_t)elf_file_build_id(&f, c.build_id);
+	read_link(&c, &f);
 	elf_file_done(&f);
-	if (c->build_id_size < 2 && c->link[0] == '\0')
-		return -ENOENT;
-	if (path != NULL && path[0] == '/') {
-		const char *slash = strrchr(path, '/');
+	*ret = c;
+	return 0;
+}
 
-		if ((size_t)(slash - path) < sizeof(c->directory))
-			memcpy(c->directory, path, (size_t)(slash - path));
-	} else {
-		c->link[0] = '\0';
-	}
-	return file_key_read(fd, false, &c->self);
+bool debugfile_clue_is_sound(const struct debug_clue *c)
+{
+	size_t length = strnlen(c->link, sizeof(c->link));
+
+	return c->build_id_size <= sizeof(c->build_id) && c->has_symbols <= 1 &&
+	       length < sizeof(c->link) && memchr(c->link, '/', length) == NULL &&
+	       c->link[0] != '.';
 }
 
 int debugfile_crc(int fd, uint32_t *ret)
@@ -109,13 +97,12 @@ int debugfile_crc(int fd, uint32_t *ret)
 	return err;
 }
 
-static bool is_debug_file(const struct clue *c, int fd)
+bool debugfile_matches(const struct debug_clue *c, int fd)
 {
 	struct file_key key;
 	uint32_t crc;
 
-	if (file_key_read(fd, true, &key) != 0 ||
-	    (key.ino == c->self.ino && key.dev == c->self.dev))
+	if (file_key_read(fd, true, &key) != 0)
 		return false;
 	if (c->build_id_size != 0)
 		return key.build_id_size == c->build_id_size &&
@@ -123,32 +110,58 @@ static bool is_debug_file(const struct clue *c, int fd)
 	return debugfile_crc(fd, &crc) == 0 && crc == c->crc;
 }
 
-static int try_name(const struct clue *c, int root, const char *name)
-{
-	int fd = open_in_root(root, name);
+/* Candidates being opened. */
+struct search {
+	const struct debug_clue *clue;
+	char directory[3072]; /* of the program, without a slash at the end */
+	bool has_directory;
+	struct file_key self;
+	int *fds;
+	unsigned nr;
+};
 
-	if (fd >= 0 && !is_debug_file(c, fd)) {
-		close(fd);
-		fd = -ENOENT;
-	}
-	return fd;
+static void set_directory(struct search *s, const char *path)
+{
+	const char *slash = path != NULL && path[0] == '/' ? strrchr(path, '/') : NULL;
+
+	if (slash == NULL || (size_t)(slash - path) >= sizeof(s->directory))
+		return;
+	memcpy(s->directory, path, (size_t)(slash - path));
+	s->directory[slash - path] = '\0';
+	s->has_directory = true;
 }
 
-static int search_build_id(const struct clue *c, int root)
+/* A candidate, unless there is no such file or it is the program itself. */
+static void try_name(struct search *s, int root, const char *name)
 {
+	struct file_key key;
+	int fd = s->nr < DEBUG_CANDIDATES_MAX ? open_in_root(root, name) : -1;
+
+	if (fd < 0)
+		return;
+	if (file_key_read(fd, false, &key) != 0 ||
+	    (key.ino == s->self.ino && key.dev == s->self.dev))
+		close(fd);
+	else
+		s->fds[s->nr++] = fd;
+}
+
+static void search_build_id(struct search *s, int root)
+{
+	const struct debug_clue *c = s->clue;
 	char name[96];
 	size_t at;
 
 	if (c->build_id_size < 2)
-		return -ENOENT;
+		return;
 	at = (size_t)snprintf(name, sizeof(name), "/usr/lib/debug/.build-id/%02x/", c->build_id[0]);
 	for (size_t i = 1; i < c->build_id_size; i++)
 		at += (size_t)snprintf(name + at, sizeof(name) - at, "%02x", c->build_id[i]);
 	snprintf(name + at, sizeof(name) - at, ".debug");
-	return try_name(c, root, name);
+	try_name(s, root, name);
 }
 
-static int search_link(const struct clue *c, int root)
+static void search_link(struct search *s, int root)
 {
 	static const char *const forms[][2] = {
 		{ "", "/" },
@@ -156,21 +169,20 @@ static int search_link(const struct clue *c, int root)
 		{ "/usr/lib/debug", "/" },
 	};
 	char name[4096];
-	int fd = -ENOENT;
 
-	for (size_t i = 0; i < 3 && fd < 0 && c->link[0] != '\0'; i++) {
-		snprintf(name, sizeof(name), "%s%s%s%s", forms[i][0], c->directory, forms[i][1],
-			 c->link);
-		fd = try_name(c, root, name);
+	if (s->clue->link[0] == '\0' || !s->has_directory)
+		return;
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		snprintf(name, sizeof(name), "%s%s%s%s", forms[i][0], s->directory, forms[i][1],
+			 s->clue->link);
+		try_name(s, root, name);
 	}
-	return fd;
 }
 
-static int search_root(const struct clue *c, int root)
+static void search_root(struct search *s, int root)
 {
-	int fd = search_build_id(c, root);
-
-	return fd >= 0 ? fd : search_link(c, root);
+	search_build_id(s, root);
+	search_link(s, root);
 }
 
 static bool same_directory(int a, int b)
@@ -181,25 +193,45 @@ static bool same_directory(int a, int b)
 	       x.st_ino == y.st_ino;
 }
 
-int debugfile_open(int fd, pid_t pid, const char *path)
+unsigned debugfile_candidates(const struct debug_clue *c, int fd, pid_t pid, const char *path,
+			      int *ret_fds)
 {
-	struct clue c;
-	int own, theirs, found = -ENOENT;
-	int err = read_clue(&c, fd, path);
+	struct search s = { .clue = c, .fds = ret_fds };
+	int own, theirs;
 
-	if (err != 0)
-		return err;
+	if (c->has_symbols || (c->build_id_size < 2 && c->link[0] == '\0') ||
+	    file_key_read(fd, false, &s.self) != 0)
+		return 0;
+	set_directory(&s, path);
 	own = open_root(0);
 	if (own < 0)
-		return own;
+		return 0;
 	theirs = pid != 0 ? open_root(pid) : -ENOENT;
 	if (theirs >= 0) {
 		if (!same_directory(own, theirs))
-			found = search_root(&c, theirs);
+			search_root(&s, theirs);
 		close(theirs);
 	}
-	if (found < 0)
-		found = search_root(&c, own);
+	search_root(&s, own);
 	close(own);
-	return found < 0 ? -ENOENT : found;
+	return s.nr;
+}
+
+int debugfile_open(int fd, pid_t pid, const char *path)
+{
+	int fds[DEBUG_CANDIDATES_MAX], found = -ENOENT;
+	struct debug_clue c;
+	unsigned nr;
+	int err = debugfile_clue(fd, &c, NULL);
+
+	if (err != 0)
+		return err;
+	nr = debugfile_candidates(&c, fd, pid, path, fds);
+	for (unsigned i = 0; i < nr; i++) {
+		if (found < 0 && debugfile_matches(&c, fds[i]))
+			found = fds[i];
+		else
+			close(fds[i]);
+	}
+	return found;
 }

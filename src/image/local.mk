@@ -9,6 +9,11 @@ libptop_a_SOURCES += \
 	src/image/elf_file.c src/image/elf_file.h \
 	src/image/images.c src/image/images.h \
 	src/image/key.c src/image/key.h \
+	src/image/loader.c src/image/loader.h \
+	src/image/loader_child.c src/image/loader_child.h \
+	src/image/loader_protocol.c src/image/loader_protocol.h \
+	src/image/loader_reply.c src/image/loader_reply.h \
+	src/image/loader_sandbox.c src/image/loader_sandbox.h \
 	src/image/open.c src/image/open.h \
 	src/image/plt.c src/image/plt.h \
 	src/image/rows.c src/image/rows.h \

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The loader: ELF and DWARF of files that any user may have made are read in a process that can do
+ * nothing else.  The main process opens files and sends descriptors; it gets back flat tables
+ * (table.h, rows.h) in sealed memory, checks them once and maps them read-only.
+ *
+ * Three processes.  loader_start() forks the *keeper* before the first thread exists and while
+ * memory is small; it gives up all rights (user nobody where started as root, no capabilities) and
+ * reads nothing but orders of the main process: to replace the *worker*, its child, which inherits
+ * that, adds bounds on memory and a list of allowed system calls, and reads the files.  A worker is
+ * always forked from the keeper, for by the time one has to be replaced the main process has
+ * threads and secrets: a copy of it would be neither safe nor small.
+ *
+ * The worker answers one request after the other, so the oldest that is unanswered is the one it is
+ * at.  When it dies, answers nonsense or is at one file for more than the deadline, that request
+ * alone fails, for a stated reason; a new worker gets the others.  Workers are replaced at a
+ * bounded rate.
+ *
+ * The caller is one thread, which never waits here: loader_fd() becomes readable when
+ * loader_take() has something to do.
+ */
+#ifndef PTOP_IMAGE_LOADER_H
+#define PTOP_IMAGE_LOADER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/reason.h"
+#include "image/debugfile.h"
+#include "image/rows.h"
+#include "image/table.h"
+
+#define LOADER_IN_FLIGHT_MAX 8u
+#define LOADER_FDS_MAX (1u + DEBUG_CANDIDATES_MAX)
+
+struct loader;
+
+/*
+ * Forks the keeper and waits until it has given up its rights.  @sandbox false (debugging only):
+ * it keeps rights and system calls, not memory.  0 or -errno.
+ */
+int loader_start(struct loader **ret, bool sandbox, struct reason *why);
+void loader_free(struct loader *l);
+
+/* What protection could not be had ("" where all of it is), as a sentence; borrowed. */
+const char *loader_weakness(const struct loader *l);
+
+/* How long a worker may be at one request; 2 s at first. */
+void loader_set_deadline(struct loader *l, uint64_t deadline_ns);
+
+/* Readable when loader_take() should be called.  Stays the same while the loader lives. */
+int loader_fd(const struct loader *l);
+
+enum loader_what {
+	LOADER_IDENTIFY, /* build-id and name of the debug file */
+	LOADER_SYMBOLS,  /* the symbol table */
+	LOADER_ROWS,     /* the rows to unwind by */
+	NR_LOADER_WHATS,
+};
+
+/*
+ * fds[0] is the file, the others are what may be its debug file: the worker takes the first that
+ * belongs to it (debugfile_matches()).
+ */
+struct loader_request {
+	enum loader_what what;
+	uint32_t image; /* comes back with the answer */
+	int fds[LOADER_FDS_MAX];
+	unsigned nr_fds;
+};
+
+/* Whether another request can be sent now. */
+bool loader_has_room(const struct loader *l);
+
+/*
+ * Sends a request and takes its descriptors, whatever happens.  0 and *@ret_serial, unique for ever
+ * and never 0; -EAGAIN: no room; -EPIPE: the loader is gone for good; -ENOMEM.
+ */
+int loader_send(struct loader *l, const struct loader_request *r, uint64_t *ret_serial);
+
+/* What was asked for, checked.  The receiver frees .bytes with loader_bytes_free(). */
+struct loader_answer {
+	enum loader_what what;
+	uint32_t image;
+	uint64_t serial;
+	int err; /* 0 or -errno, then .why tells */
+	struct reason why;
+	struct debug_clue clue; /* LOADER_IDENTIFY */
+	void *bytes;            /* else: read-only, of .size, passed its check */
+	size_t size;
+	struct table table; /* LOADER_SYMBOLS, within .bytes */
+	struct rows rows;   /* LOADER_ROWS, within .bytes */
+};
+
+/* The next answer; false where there is none.  Also where deadlines are watched. */
+bool loader_take(struct loader *l, struct loader_answer *ret);
+void loader_bytes_free(void *bytes, size_t size);
+
+/* Requests without answer, and workers that had to be replaced. */
+size_t loader_in_flight(const struct loader *l);
+uint64_t loader_replaced(const struct loader *l);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What tests of the loader share: files to send, waiting for answers, finding its processes. */
+#ifndef PTOP_UNIT_LOADER_BED_H
+#define PTOP_UNIT_LOADER_BED_H
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "image/loader.h"
+#include "image/loader_child.h"
+#include "support/elf_bytes.h"
+
+#define BED_WAIT_MS 20000
+
+/* A file with a text in it. */
+static inline int bed_text(const char *text)
+{
+	return elf_bytes_fd(text, strlen(text));
+}
+
+static inline int bed_open(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static inline uint64_t bed_send(struct loader *l, enum loader_what what, uint32_t image, int fd)
+{
+	struct loader_request r = { .what = what, .image = image, .fds = { fd }, .nr_fds = 1 };
+	uint64_t serial = 0;
+
+	assert_int_equal(loader_send(l, &r, &serial), 0);
+	assert_true(serial != 0);
+	return serial;
+}
+
+/* The next answer; the descriptor must tell of it. */
+static inline void bed_take(struct loader *l, struct loader_answer *ret)
+{
+	struct pollfd p = { .fd = loader_fd(l), .events = POLLIN };
+
+	while (!loader_take(l, ret))
+		assert_int_equal(poll(&p, 1, BED_WAIT_MS), 1);
+}
+
+static inline struct loader_answer bed_ask(struct loader *l, enum loader_what what, int fd)
+{
+	struct loader_answer a;
+	uint64_t serial = bed_send(l, what, 7, fd);
+
+	bed_take(l, &a);
+	assert_int_equal(a.serial, serial);
+	assert_int_equal(a.image, 7);
+	assert_int_equal(a.what, what);
+	assert_int_equal(loader_in_flight(l), 0);
+	return a;
+}
+
+/* A child of process @parent that lives; 0: none. */
+static inline pid_t bed_child(pid_t parent)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	pid_t found = 0;
+
+	assert_non_null(proc);
+	while (found == 0 && (entry = readdir(proc)) != NULL) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10), ppid;
+		char name[64], line[256], state;
+		FILE *stat;
+
+		if (pid <= 0)
+			continue;
+		snprintf(name, sizeof(name), "/proc/%d/stat", (int)pid);
+		stat = fopen(name, "re");
+		if (stat == NULL)
+			continue;
+		if (fgets(line, sizeof(line), stat) != NULL && strrchr(line, ')') != NULL &&
+		    sscanf(strrchr(line, ')') + 1, " %c %d", &state, &ppid) == 2 &&
+		    ppid == parent && state != 'Z')
+			found = pid;
+		fclose(stat);
+	}
+	closedir(proc);
+	return found;
+}
+
+static inline size_t bed_count_descriptors(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	size_t nr = 0;
+
+	assert_non_null(d);
+	while (readdir(d) != NULL)
+		nr++;
+	closedir(d);
+	return nr;
+}
+
+#endif

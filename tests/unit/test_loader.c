@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The loader: its tables are those built in process, and nothing that a file does to the worker
+ * costs another file anything. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <grp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "image/build.h"
+#include "image/loader_sandbox.h"
+#include "unit/loader_bed.h"
+
+/* Memory that can still be had, in steps of 64 MiB, up to 8 GiB. */
+static uint64_t eat(void)
+{
+	const size_t step = (size_t)64 << 20;
+	uint64_t eaten = 0;
+
+	while (eaten < UINT64_C(8) << 30 &&
+	       mmap(NULL, step, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		    -1, 0) != MAP_FAILED)
+		eaten += step;
+	return eaten;
+}
+
+/* What the first word of a file makes the worker do, before it is read as usual. */
+static void misbehave(const int *fds)
+{
+	char word[8] = { 0 };
+	volatile int turns = 1;
+
+	if (pread(fds[0], word, sizeof(word) - 1, 0) < 4)
+		return;
+	if (strcmp(word, "SPIN") == 0) {
+		while (turns)
+			turns = 1;
+	} else if (strcmp(word, "DIE!") == 0) {
+		_exit(1);
+	} else if (strcmp(word, "CALL") == 0) {
+		socket(AF_INET, SOCK_STREAM, 0);
+	} else if (strcmp(word, "EXEC") == 0) {
+		mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	}
+}
+
+static void serve(int socket)
+{
+	struct worker_message m;
+	struct worker_request r;
+	int fds[LOADER_FDS_MAX], fd;
+	unsigned nr;
+
+	loader_ready(socket);
+	while (loader_get(socket, &r, sizeof(r), fds, LOADER_FDS_MAX, &nr) == 1) {
+		char word[5] = { 0 };
+
+		loader_begin(socket, &r);
+		misbehave(fds);
+		fd = loader_do(&r, fds, nr, &m);
+		if (pread(fds[0], word, 4, 0) == 4 && strcmp(word, "EAT!") == 0) {
+			m.err = -ENOMEM;
+			snprintf(m.why.text, sizeof(m.why.text), "%lu", eat() >> 20);
+		}
+		loader_close_fds(fds, nr);
+		loader_put(socket, &m, sizeof(m), &fd, fd >= 0);
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+static struct loader *start(void)
+{
+	struct loader *l = NULL;
+	struct reason why = { 0 };
+
+	assert_int_equal(loader_start_serving(&l, true, serve, &why), 0);
+	assert_string_equal(why.text, "");
+	return l;
+}
+
+static void is_usable(struct loader *l)
+{
+	struct loader_answer a = bed_ask(l, LOADER_SYMBOLS, bed_open("/proc/self/exe"));
+
+	assert_int_equal(a.err, 0);
+	assert_true(a.table.header->nr_symbols > 100);
+	loader_bytes_free(a.bytes, a.size);
+}
+
+static void same_tables(struct loader *l, const char *path)
+{
+	struct table_bytes table;
+	struct rows_bytes rows;
+	struct loader_answer a = bed_ask(l, LOADER_SYMBOLS, bed_open(path));
+	int fd = bed_open(path);
+
+	assert_int_equal(a.err, 0);
+	assert_int_equal(build_table(fd, -1, &build_defaults, &table, NULL), 0);
+	assert_int_equal(a.size, table.size);
+	assert_memory_equal(a.bytes, table.at, table.size);
+	assert_ptr_equal(a.table.header, a.bytes);
+	free(table.at);
+	loader_bytes_free(a.bytes, a.size);
+
+	a = bed_ask(l, LOADER_ROWS, bed_open(path));
+	assert_int_equal(a.err, 0);
+	assert_int_equal(rows_build(fd, -1, &rows, NULL), 0);
+	assert_int_equal(a.size, rows.size);
+	assert_memory_equal(a.bytes, rows.at, rows.size);
+	assert_ptr_equal(a.rows.header, a.bytes);
+	free(rows.at);
+	loader_bytes_free(a.bytes, a.size);
+	close(fd);
+}
+
+static void tables_are_those_built_in_process(void **state)
+{
+	struct reason why = { 0 };
+	struct loader *l = NULL;
+	Dl_info libc;
+
+	(void)state;
+	assert_int_equal(loader_start(&l, true, &why), 0);
+	assert_true(dladdr((void *)(uintptr_t)dlsym(RTLD_DEFAULT, "qsort_r"), &libc) != 0);
+	same_tables(l, libc.dli_fname);
+	same_tables(l, "/proc/self/exe");
+	assert_int_equal(loader_replaced(l), 0);
+	loader_free(l);
+}
+
+static void files_are_identified(void **state)
+{
+	uint8_t id[20] = { 0xab, 0xcd, 3 }, link[12] = "a.debug";
+	struct loader *l = start();
+	struct loader_answer a;
+	struct elf_bytes e;
+
+	(void)state;
+	memcpy(link + 8, "\1\2\3\4", 4);
+	elf_bytes_init(&e, ET_DYN, EM_X86_64);
+	elf_bytes_segment(&e, PT_LOAD, PF_R | PF_X, 0, 0, 0x1000);
+	elf_bytes_build_id(&e, id, sizeof(id));
+	elf_bytes_section(&e, ".gnu_debuglink", SHT_PROGBITS, 0, 0, link, sizeof(link));
+	elf_bytes_finish(&e);
+	a = bed_ask(l, LOADER_IDENTIFY, elf_bytes_fd(e.at, e.size));
+	assert_int_equal(a.err, 0);
+	assert_int_equal(a.clue.build_id_size, 20);
+	assert_memory_equal(a.clue.build_id, id, 20);
+	assert_string_equal(a.clue.link, "a.debug");
+	assert_int_equal(a.clue.crc, 0x04030201);
+	assert_false(a.clue.has_symbols);
+	a = bed_ask(l, LOADER_IDENTIFY, bed_text("not ELF"));
+	assert_int_equal(a.err, -ENOEXEC);
+	assert_string_not_equal(a.why.text, "");
+	elf_bytes_done(&e);
+	loader_free(l);
+}
+
+static int debug_file(const uint8_t *id, const char *name)
+{
+	const struct elf_bytes_symbol one = { name, 0x10, 16, STT_FUNC, STB_LOCAL, 1 };
+	struct elf_bytes e;
+	int fd;
+
+	elf_bytes_init(&e, ET_DYN, EM_X86_64);
+	elf_bytes_segment(&e, PT_LOAD, PF_R | PF_X, 0, 0, 0x1000);
+	elf_bytes_code(&e, ".text", 0, NULL, 0x1000);
+	if (name != NULL)
+		elf_bytes_symbols(&e, SHT_SYMTAB, &one, 1);
+	elf_bytes_build_id(&e, id, 20);
+	elf_bytes_finish(&e);
+	fd = elf_bytes_fd(e.at, e.size);
+	elf_bytes_done(&e);
+	return fd;
+}
+
+/* Of several candidates the one with the same build-id gives the names. */
+static void the_debug_file_that_fits_is_taken(void **state)
+{
+	uint8_t id[20] = { 1, 2 }, other[20] = { 1, 3 };
+	struct loader *l = start();
+	struct loader_request r = {
+		.what = LOADER_SYMBOLS,
+		.fds = { debug_file(id, NULL), debug_file(other, "wrong"), debug_file(id, "right"),
+			 debug_file(id, "late") },
+		.nr_fds = 4,
+	};
+	struct loader_answer a;
+	uint64_t serial;
+	uint32_t symbol;
+
+	(void)state;
+	assert_int_equal(loader_send(l, &r, &serial), 0);
+	bed_take(l, &a);
+	assert_int_equal(a.err, 0);
+	symbol = table_find(&a.table, 0x18);
+	assert_int_not_equal(symbol, TABLE_NO_SYMBOL);
+	assert_string_equal(table_name(&a.table, symbol), "right");
+	assert_string_equal(table_source_name(&a.table), "debug file");
+	loader_bytes_free(a.bytes, a.size);
+	loader_free(l);
+}
+
+/* Several in flight, one bad among them: it alone fails, wherever it stands. */
+static void one_bad_file_among(const char *text, uint64_t deadline_ns, int err, const char *reason)
+{
+	struct loader *l = start();
+	bool seen[LOADER_IN_FLIGHT_MAX] = { false };
+
+	loader_set_deadline(l, deadline_ns);
+	for (uint32_t i = 0; i < LOADER_IN_FLIGHT_MAX; i++) {
+		assert_true(loader_has_room(l));
+		bed_send(l, i == 2 ? LOADER_SYMBOLS : LOADER_IDENTIFY, i,
+			 i == 2 ? bed_text(text) : bed_open("/proc/self/exe"));
+	}
+	assert_false(loader_has_room(l));
+	for (uint32_t i = 0; i < LOADER_IN_FLIGHT_MAX; i++) {
+		struct loader_answer a;
+
+		bed_take(l, &a);
+		assert_false(seen[a.image]);
+		seen[a.image] = true;
+		assert_int_equal(a.err, a.image == 2 ? err : 0);
+		if (a.image == 2)
+			assert_non_null(strstr(a.why.text, reason));
+	}
+	assert_int_equal(loader_replaced(l), 1);
+	is_usable(l);
+	loader_free(l);
+}
+
+static void a_crash_costs_one_file(void **state)
+{
+	(void)state;
+	one_bad_file_among("DIE!", UINT64_C(20000000000), -EFAULT, "crashed");
+}
+
+static void a_hang_costs_one_file(void **state)
+{
+	(void)state;
+	one_bad_file_among("SPIN", UINT64_C(1500000000), -ETIMEDOUT,
+			   "reading it took more than 1.5 s");
+}
+
+static void a_forbidden_call_costs_one_file(void **state)
+{
+	(void)state;
+	one_bad_file_among("CALL", UINT64_C(20000000000), -EFAULT, "crashed");
+	if (!sandbox_is_relaxed())
+		one_bad_file_among("EXEC", UINT64_C(20000000000), -EFAULT, "crashed");
+}
+
+static void memory_is_bounded(void **state)
+{
+	struct loader *l = start();
+	struct loader_answer a;
+
+	(void)state;
+	if (!sandbox_is_relaxed()) {
+		a = bed_ask(l, LOADER_SYMBOLS, bed_text("EAT!"));
+		assert_int_equal(a.err, -ENOMEM);
+		assert_true(strtoul(a.why.text, NULL, 10) >= 1024);
+		assert_true(strtoul(a.why.text, NULL, 10) <= 2048);
+	}
+	loader_free(l);
+}
+
+/* Until the worker says that it begins. */
+static void wait_for_word(struct loader *l)
+{
+	struct pollfd p = { .fd = loader_fd(l), .events = POLLIN };
+
+	assert_int_equal(poll(&p, 1, BED_WAIT_MS), 1);
+}
+
+static void a_killed_worker_is_replaced(void **state)
+{
+	struct loader *l = start();
+	struct loader_answer a;
+	pid_t worker;
+
+	(void)state;
+	is_usable(l);
+	loader_set_deadline(l, UINT64_C(20000000000));
+	worker = bed_child(bed_child(getpid()));
+	assert_true(worker > 0);
+	bed_send(l, LOADER_SYMBOLS, 1, bed_text("SPIN"));
+	bed_send(l, LOADER_SYMBOLS, 2, bed_open("/proc/self/exe"));
+	wait_for_word(l);
+	assert_int_equal(kill(worker, SIGKILL), 0);
+	bed_take(l, &a);
+	assert_int_equal(a.image, 1);
+	assert_int_equal(a.err, -EFAULT);
+	bed_take(l, &a);
+	assert_int_equal(a.image, 2);
+	assert_int_equal(a.err, 0);
+	loader_bytes_free(a.bytes, a.size);
+	/* One killed while it has nothing to do costs nothing. */
+	worker = bed_child(bed_child(getpid()));
+	assert_int_equal(kill(worker, SIGKILL), 0);
+	is_usable(l);
+	assert_int_equal(loader_replaced(l), 2);
+	loader_free(l);
+}
+
+static void without_keeper_all_fails_at_once(void **state)
+{
+	struct loader *l = start();
+	struct loader_request r = { .what = LOADER_IDENTIFY, .nr_fds = 1 };
+	struct loader_answer a;
+	uint64_t serial;
+
+	(void)state;
+	is_usable(l);
+	bed_send(l, LOADER_SYMBOLS, 1, bed_text("SPIN"));
+	bed_send(l, LOADER_SYMBOLS, 2, bed_open("/proc/self/exe"));
+	wait_for_word(l);
+	assert_int_equal(kill(bed_child(getpid()), SIGKILL), 0);
+	for (uint32_t i = 1; i <= 2; i++) {
+		bed_take(l, &a);
+		assert_true(a.err == -EPIPE || (i == 1 && a.err == -EFAULT));
+		assert_string_not_equal(a.why.text, "");
+	}
+	assert_false(loader_take(l, &a));
+	assert_false(loader_has_room(l));
+	r.fds[0] = bed_open("/proc/self/exe");
+	assert_int_equal(loader_send(l, &r, &serial), -EPIPE);
+	loader_free(l);
+}
+
+/* After the burst workers come slowly, but they come, and nothing is lost meanwhile. */
+static void replacing_is_bounded(void **state)
+{
+	struct loader *l = start();
+	struct loader_answer a;
+
+	(void)state;
+	for (unsigned i = 0; i < 9; i++) {
+		a = bed_ask(l, LOADER_SYMBOLS, bed_text("DIE!"));
+		assert_int_equal(a.err, -EFAULT);
+	}
+	assert_int_equal(loader_replaced(l), 9);
+	is_usable(l);
+	loader_free(l);
+}
+
+/* A line of /proc/PID/FILE that starts so. */
+static void find_line(pid_t pid, const char *file, const char *start, char ret[256])
+{
+	char name[64];
+	FILE *status;
+	bool found = false;
+
+	snprintf(name, sizeof(name), "/proc/%d/%s", (int)pid, file);
+	status = fopen(name, "re");
+	assert_non_null(status);
+	while (!found && fgets(ret, 256, status) != NULL)
+		found = strncmp(ret, start, strlen(start)) == 0;
+	fclose(status);
+	assert_true(found);
+}
+
+static void rights_are_given_up(void **state)
+{
+	struct loader *l = start();
+	pid_t keeper, worker;
+	unsigned ids[4];
+	char line[256];
+
+	(void)state;
+	is_usable(l);
+	keeper = bed_child(getpid());
+	worker = bed_child(keeper);
+	assert_true(keeper > 0 && worker > 0);
+	for (pid_t pid = keeper; pid != 0; pid = pid == keeper ? worker : 0) {
+		find_line(pid, "status", "Uid:", line);
+		assert_int_equal(
+			sscanf(line, "Uid: %u %u %u %u", &ids[0], &ids[1], &ids[2], &ids[3]), 4);
+		for (int i = 0; i < 4; i++)
+			assert_int_equal(ids[i], geteuid() == 0 ? 65534 : geteuid());
+		find_line(pid, "status", "CapEff:", line);
+		assert_int_equal(strtoul(line + 7, NULL, 16), 0);
+		find_line(pid, "status", "CapPrm:", line);
+		assert_int_equal(strtoul(line + 7, NULL, 16), 0);
+		find_line(pid, "status", "NoNewPrivs:", line);
+		assert_int_equal(strtoul(line + 11, NULL, 10), 1);
+	}
+	find_line(worker, "status", "Seccomp:", line);
+	assert_int_equal(strtoul(line + 8, NULL, 10), 2);
+	find_line(worker, "limits", "Max core file size", line);
+	assert_int_equal(strtoul(line + 26, NULL, 10), 0);
+	find_line(worker, "limits", "Max open files", line);
+	assert_true(strtoul(line + 26, NULL, 10) <= 32);
+	find_line(worker, "limits", "Max file size", line);
+	assert_true(strtoul(line + 26, NULL, 10) <= LOADER_TABLE_MAX);
+	assert_string_equal(loader_weakness(l), "");
+	loader_free(l);
+	assert_int_equal(kill(keeper, 0), -1);
+}
+
+/* Runs a loader as another user, in a process of its own. */
+static void an_ordinary_user_has_one_too(void **state)
+{
+	pid_t pid;
+	int status;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	pid = fork();
+	if (pid == 0) {
+		struct pollfd p = { .events = POLLIN };
+		struct loader_request r = { .what = LOADER_SYMBOLS, .nr_fds = 1 };
+		struct loader_answer a = { .err = -1 };
+		struct loader *l;
+		uint64_t serial;
+
+		r.fds[0] = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+		if (setgroups(0, NULL) != 0 || setresgid(12345, 12345, 12345) != 0 ||
+		    setresuid(12345, 12345, 12345) != 0 || loader_start(&l, true, NULL) != 0 ||
+		    loader_weakness(l)[0] != '\0' || loader_send(l, &r, &serial) != 0)
+			_exit(1);
+		p.fd = loader_fd(l);
+		while (!loader_take(l, &a)) {
+			if (poll(&p, 1, BED_WAIT_MS) != 1)
+				_exit(2);
+		}
+		_exit(a.err == 0 ? 0 : 3);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void protection_can_be_left_out(void **state)
+{
+	struct reason why = { 0 };
+	struct loader *l = NULL;
+	char line[256];
+
+	(void)state;
+	assert_int_equal(loader_start(&l, false, &why), 0);
+	assert_non_null(strstr(loader_weakness(l), "without protection"));
+	is_usable(l);
+	find_line(bed_child(bed_child(getpid())), "status", "Seccomp:", line);
+	assert_int_equal(strtoul(line + 8, NULL, 10), 0);
+	loader_free(l);
+}
+
+static void nothing_is_leaked(void **state)
+{
+	struct loader *l = start();
+	struct pollfd p = { .fd = loader_fd(l), .events = POLLIN };
+	struct loader_answer a;
+	size_t before;
+
+	(void)state;
+	is_usable(l);
+	before = bed_count_descriptors();
+	for (unsigned i = 0; i < 20; i++)
+		is_usable(l);
+	a = bed_ask(l, LOADER_SYMBOLS, bed_text("DIE!"));
+	assert_int_equal(a.err, -EFAULT);
+	is_usable(l);
+	assert_int_equal(bed_count_descriptors(), before);
+	/* Nothing to do: nobody is woken. */
+	assert_false(loader_take(l, &a));
+	assert_int_equal(poll(&p, 1, 0), 0);
+	bed_send(l, LOADER_SYMBOLS, 1, bed_text("SPIN"));
+	loader_free(l);
+	loader_free(NULL);
+	assert_true(bed_count_descriptors() < before);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tables_are_those_built_in_process),
+		cmocka_unit_test(files_are_identified),
+		cmocka_unit_test(the_debug_file_that_fits_is_taken),
+		cmocka_unit_test(a_crash_costs_one_file),
+		cmocka_unit_test(a_hang_costs_one_file),
+		cmocka_unit_test(a_forbidden_call_costs_one_file),
+		cmocka_unit_test(memory_is_bounded),
+		cmocka_unit_test(a_killed_worker_is_replaced),
+		cmocka_unit_test(without_keeper_all_fails_at_once),
+		cmocka_unit_test(replacing_is_bounded),
+		cmocka_unit_test(rights_are_given_up),
+		cmocka_unit_test(an_ordinary_user_has_one_too),
+		cmocka_unit_test(protection_can_be_left_out),
+		cmocka_unit_test(nothing_is_leaked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
