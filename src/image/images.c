@@ -7,6 +7,10 @@
  * A descriptor closed to make room is opened again from the remembered sight when its turn comes.
  * An image whose file could not be opened is tried again when another process maps it, a few times
  * at most.
+ *
+ * Rows to unwind by have a queue of their own, which goes first: samples wait for them.  Once any
+ * have been asked for, an image's descriptor is kept until its rows are there, for who asks for
+ * names usually asks for rows soon, and the process may be gone by then.
  */
 #include "image/images.h"
 
@@ -22,6 +26,7 @@
 #include "image/build.h"
 #include "image/debugfile.h"
 #include "image/open.h"
+#include "image/rows.h"
 #include "image/table.h"
 #include "image/vdso.h"
 
@@ -29,6 +34,8 @@
 #define OPEN_TRIES_MAX 4u
 #define IDS_MAX (1u << 24)
 #define TRIM_BYTES ((size_t)1 << 20)
+
+enum rows_state { ROWS_UNASKED, ROWS_WANTED, ROWS_READY, ROWS_FAILED };
 
 struct image {
 	struct image_sight sight; /* the last; its strings are owned: .path, build_id below */
@@ -42,12 +49,20 @@ struct image {
 	struct table_bytes bytes;
 	struct table table;
 	char *why; /* NULL: nothing to say */
+	enum rows_state rows_state;
+	bool rows_queued;
+	unsigned rows_tries;
+	struct rows_bytes rows_bytes;
+	struct rows rows;
+	char *rows_why;
 };
 
 struct images {
 	VEC(struct image *) at; /* by id; NULL: never heard of */
 	VEC(uint32_t) queue;    /* last in, first built */
-	VEC(uint32_t) open;     /* ids that hold a descriptor */
+	VEC(uint32_t) rows_queue;
+	VEC(uint32_t) open; /* ids that hold a descriptor */
+	bool by_rows;       /* somebody asked for rows */
 	uint64_t stamp;
 	size_t changed; /* states, since the last images_work() */
 	size_t bytes;
@@ -90,10 +105,15 @@ static void set_state(struct images *im, struct image *image, enum image_state s
 	image->state = state;
 }
 
+static void set_text(char **to, const char *text)
+{
+	free(*to);
+	*to = text[0] != '\0' ? strdup(text) : NULL;
+}
+
 static void set_why(struct image *image, const char *text)
 {
-	free(image->why);
-	image->why = text[0] != '\0' ? strdup(text) : NULL;
+	set_text(&image->why, text);
 }
 
 static void fail(struct images *im, struct image *image, const struct reason *why)
@@ -126,11 +146,14 @@ static void make_room(struct images *im)
 	for (size_t i = 1; i < im->open.nr; i++) {
 		const struct image *a = im->at.at[im->open.at[i]], *b = im->at.at[oldest];
 
-		if (a->queued != b->queued ? b->queued : a->seen < b->seen)
+		bool a_waits = a->queued || a->rows_queued, b_waits = b->queued || b->rows_queued;
+
+		if (a_waits != b_waits ? b_waits : a->seen < b->seen)
 			oldest = im->open.at[i];
 	}
 	close_image(im, oldest);
-	set_state(im, im->at.at[oldest], IMAGE_UNSEEN);
+	if (im->at.at[oldest]->state == IMAGE_OPEN)
+		set_state(im, im->at.at[oldest], IMAGE_UNSEEN);
 }
 
 /* Copies a sight; false without memory. */
@@ -197,16 +220,28 @@ static void enqueue(struct images *im, uint32_t id)
 		image->queued = true;
 }
 
-static void dequeue(struct images *im, uint32_t id)
+/* The same for rows, which may be read after the symbols or where those failed. */
+static void enqueue_rows(struct images *im, uint32_t id)
 {
-	for (size_t i = 0; i < im->queue.nr; i++) {
-		if (im->queue.at[i] == id) {
-			memmove(&im->queue.at[i], &im->queue.at[i + 1],
-				(im->queue.nr - i - 1) * sizeof(im->queue.at[0]));
-			im->queue.nr--;
-			return;
+	struct image *image = im->at.at[id];
+
+	if (image->rows_state != ROWS_WANTED || !image->known || image->rows_queued ||
+	    image->rows_tries >= OPEN_TRIES_MAX)
+		return;
+	if (vec_push(&im->rows_queue, id) == 0)
+		image->rows_queued = true;
+}
+
+/* Takes @id out of a queue of @nr; returns how many are left. */
+static size_t dequeue(uint32_t *queue, size_t nr, uint32_t id)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (queue[i] == id) {
+			memmove(&queue[i], &queue[i + 1], (nr - i - 1) * sizeof(queue[0]));
+			return nr - 1;
 		}
 	}
+	return nr;
 }
 
 void images_see(struct images *im, uint32_t id, const struct image_sight *sight)
@@ -216,6 +251,9 @@ void images_see(struct images *im, uint32_t id, const struct image_sight *sight)
 	if (image == NULL)
 		return;
 	image->seen = ++im->stamp;
+	if (image->rows_state == ROWS_WANTED && !image->rows_queued && image->state != IMAGE_OPEN &&
+	    keep_sight(im, image, sight))
+		enqueue_rows(im, id);
 	if (image->state == IMAGE_LOADED || image->state == IMAGE_OPEN)
 		return;
 	if (image->state == IMAGE_FAILED && image->tries >= OPEN_TRIES_MAX)
@@ -242,18 +280,24 @@ void images_want(struct images *im, uint32_t id)
 	enqueue(im, id);
 }
 
-static int build_vdso(const struct image *image, struct table_bytes *ret, struct reason *why)
+static int vdso_of(const struct image *image, const void **ret, size_t *ret_size,
+		   struct reason *why)
 {
 	const struct image_sight *s = &image->sight;
+	int err = vdso_bytes(ret, ret_size, why);
+
+	if (err == 0 && s->end != 0 && s->end - s->start != *ret_size)
+		err = reason_set(why, -ENOEXEC, "the vdso of another word size");
+	return err;
+}
+
+static int build_vdso(const struct image *image, struct table_bytes *ret, struct reason *why)
+{
 	const void *bytes;
 	size_t size;
-	int err = vdso_bytes(&bytes, &size, why);
+	int err = vdso_of(image, &bytes, &size, why);
 
-	if (err != 0)
-		return err;
-	if (s->end != 0 && s->end - s->start != size)
-		return reason_set(why, -ENOEXEC, "the vdso of another word size");
-	return build_table_memory(bytes, size, &build_defaults, ret, why);
+	return err != 0 ? err : build_table_memory(bytes, size, &build_defaults, ret, why);
 }
 
 static int build_file(const struct image *image, struct table_bytes *ret, struct reason *why)
@@ -297,7 +341,8 @@ static void load(struct images *im, uint32_t id)
 		err = build_vdso(image, &image->bytes, &why);
 	else
 		err = build_file(image, &image->bytes, &why);
-	close_image(im, id);
+	if (!im->by_rows || image->rows_state >= ROWS_READY)
+		close_image(im, id);
 	image->tries = OPEN_TRIES_MAX;
 	if (err != 0 || table_check(image->bytes.at, image->bytes.size, &image->table) != 0) {
 		fail(im, image, &why);
@@ -312,6 +357,62 @@ static void load(struct images *im, uint32_t id)
 		malloc_trim(0);
 }
 
+static int build_rows_of_vdso(struct image *image, struct reason *why)
+{
+	const void *bytes;
+	size_t size;
+	int err = vdso_of(image, &bytes, &size, why);
+
+	return err != 0 ? err : rows_build_memory(bytes, size, &image->rows_bytes, why);
+}
+
+static int build_rows_of_file(struct image *image, int fd, struct reason *why)
+{
+	int debug_fd = debugfile_open(fd, image->sight.pid, image->path);
+	int err = rows_build(fd, debug_fd, &image->rows_bytes, why);
+
+	if (debug_fd >= 0)
+		close(debug_fd);
+	return err;
+}
+
+/*
+ * Reads the rows of an image.  A file that cannot be opened leaves them wanted: they are tried
+ * again when another process maps it.
+ */
+static void load_rows(struct images *im, uint32_t id)
+{
+	struct image *image = im->at.at[id];
+	struct reason why = { 0 };
+	int fd = image->fd, err;
+
+	im->changed++;
+	if (image->sight.vdso) {
+		err = build_rows_of_vdso(image, &why);
+	} else {
+		if (fd < 0)
+			fd = open_mapped(&image->sight, &why);
+		if (fd < 0) {
+			image->rows_tries++;
+			set_text(&image->rows_why, why.text);
+			return;
+		}
+		err = build_rows_of_file(image, fd, &why);
+		if (image->fd < 0)
+			close(fd);
+		else if (image->state != IMAGE_OPEN)
+			close_image(im, id);
+	}
+	image->rows_state = ROWS_FAILED;
+	set_text(&image->rows_why, why.text);
+	if (err != 0 || rows_check(image->rows_bytes.at, image->rows_bytes.size, &image->rows) != 0)
+		return;
+	image->rows_state = ROWS_READY;
+	im->bytes += image->rows_bytes.size;
+	if (image->rows_bytes.size >= TRIM_BYTES)
+		malloc_trim(0);
+}
+
 static uint64_t now_ns(void)
 {
 	struct timespec t;
@@ -322,14 +423,21 @@ static uint64_t now_ns(void)
 
 size_t images_work(struct images *im, uint64_t budget_ns)
 {
-	uint64_t start = im->queue.nr > 0 ? now_ns() : 0;
+	uint64_t start = images_wanting(im) > 0 ? now_ns() : 0;
 	size_t changed;
 
-	while (im->queue.nr > 0) {
-		uint32_t id = im->queue.at[--im->queue.nr];
+	while (images_wanting(im) > 0) {
+		uint32_t id;
 
-		im->at.at[id]->queued = false;
-		load(im, id);
+		if (im->rows_queue.nr > 0) {
+			id = im->rows_queue.at[--im->rows_queue.nr];
+			im->at.at[id]->rows_queued = false;
+			load_rows(im, id);
+		} else {
+			id = im->queue.at[--im->queue.nr];
+			im->at.at[id]->queued = false;
+			load(im, id);
+		}
 		if (now_ns() - start >= budget_ns)
 			break;
 	}
@@ -340,7 +448,7 @@ size_t images_work(struct images *im, uint64_t budget_ns)
 
 size_t images_wanting(const struct images *im)
 {
-	return im->queue.nr;
+	return im->queue.nr + im->rows_queue.nr;
 }
 
 enum image_state images_state(const struct images *im, uint32_t id)
@@ -386,6 +494,42 @@ bool images_symbol(const struct images *im, uint32_t id, uint64_t offset, struct
 	return true;
 }
 
+/* Rows that are not there: asks for them; whether to come again. */
+static int rows_later(struct images *im, uint32_t id)
+{
+	struct image *image = image_make(im, id);
+
+	if (image == NULL || image->rows_state == ROWS_FAILED)
+		return -ENODATA;
+	if (image->rows_state == ROWS_UNASKED) {
+		image->rows_state = ROWS_WANTED;
+		im->by_rows = true;
+		enqueue_rows(im, id);
+	}
+	return image->known && !image->rows_queued ? -ENODATA : -EAGAIN;
+}
+
+int images_rule(struct images *im, uint32_t id, uint64_t offset, const struct unwind_rule **ret)
+{
+	const struct image *image = image_get(im, id);
+	uint64_t vaddr;
+
+	if (image == NULL || image->rows_state != ROWS_READY)
+		return rows_later(im, id);
+	if (rows_vaddr(&image->rows, offset, &vaddr))
+		*ret = rows_find(&image->rows, vaddr);
+	else
+		*ret = &image->rows.rules[ROWS_NO_RULE];
+	return 0;
+}
+
+const char *images_rows_why(const struct images *im, uint32_t id)
+{
+	const struct image *image = image_get(im, id);
+
+	return image != NULL && image->rows_why != NULL ? image->rows_why : "";
+}
+
 void images_forget(struct images *im, uint32_t id)
 {
 	struct image *image = image_get(im, id);
@@ -393,13 +537,17 @@ void images_forget(struct images *im, uint32_t id)
 	if (image == NULL)
 		return;
 	if (image->queued)
-		dequeue(im, id);
+		im->queue.nr = dequeue(im->queue.at, im->queue.nr, id);
+	if (image->rows_queued)
+		im->rows_queue.nr = dequeue(im->rows_queue.at, im->rows_queue.nr, id);
 	close_image(im, id);
-	im->bytes -= sizeof(*image) + image->bytes.size;
+	im->bytes -= sizeof(*image) + image->bytes.size + image->rows_bytes.size;
 	im->bytes -= image->path != NULL ? strlen(image->path) + 1 : 0;
 	free(image->bytes.at);
 	free(image->path);
 	free(image->why);
+	free(image->rows_bytes.at);
+	free(image->rows_why);
 	free(image);
 	im->at.at[id] = NULL;
 }
@@ -407,7 +555,9 @@ void images_forget(struct images *im, uint32_t id)
 size_t images_bytes(const struct images *im)
 {
 	return sizeof(*im) + im->bytes + im->at.cap * sizeof(im->at.at[0]) +
-	       im->queue.cap * sizeof(im->queue.at[0]) + im->open.cap * sizeof(im->open.at[0]);
+	       im->queue.cap * sizeof(im->queue.at[0]) +
+	       im->rows_queue.cap * sizeof(im->rows_queue.at[0]) +
+	       im->open.cap * sizeof(im->open.at[0]);
 }
 
 void images_free(struct images *im)
@@ -418,6 +568,7 @@ void images_free(struct images *im)
 		images_forget(im, (uint32_t)id);
 	vec_done(&im->at);
 	vec_done(&im->queue);
+	vec_done(&im->rows_queue);
 	vec_done(&im->open);
 	free(im);
 }

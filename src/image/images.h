@@ -42,8 +42,8 @@ void images_see(struct images *im, uint32_t image, const struct image_sight *sig
 /* Marks an image as wanted: a sample fell into it. Cheap; idempotent. */
 void images_want(struct images *im, uint32_t image);
 
-/* Builds wanted tables for at most about @budget_ns; returns how many states changed.
- * images_wanting(): how many still wait. */
+/* Builds wanted tables and rows, rows first, for at most about @budget_ns; returns how many states
+ * changed. images_wanting(): how many still wait. */
 size_t images_work(struct images *im, uint64_t budget_ns);
 size_t images_wanting(const struct images *im);
 
@@ -74,6 +74,9 @@ bool images_symbol(const struct images *im, uint32_t image, uint64_t offset,
  */
 struct unwind_rule;
 int images_rule(struct images *im, uint32_t image, uint64_t offset, const struct unwind_rule **ret);
+
+/* Why an image has no rows, or none yet; "". */
+const char *images_rows_why(const struct images *im, uint32_t image);
 
 /* Drops everything of an image. */
 void images_forget(struct images *im, uint32_t image);

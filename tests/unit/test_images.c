@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #include "image/images.h"
 #include "image/key.h"
 #include "image/open.h"
+#include "image/rows.h"
 #include "support/elf_bytes.h"
 
 /* The mapping of this process that holds an address. */
@@ -291,6 +293,155 @@ static void work_comes_in_slices(void **state)
 	images_free(im);
 }
 
+/* Rows come apart from names, from the same descriptor or opened anew. */
+static void rows_are_read_when_asked_for(void **state)
+{
+	struct images *im = images_new();
+	const struct unwind_rule *rule;
+	size_t before = count_descriptors(), bytes;
+	struct found_mapping m;
+	struct image_sight sight;
+	uint64_t offset;
+
+	(void)state;
+	find_mapping((void *)a_function_to_be_found, &m);
+	sight = sight_of(&m);
+	offset = (uintptr_t)a_function_to_be_found - m.start + m.offset;
+	/* Nobody knows the file yet. */
+	assert_int_equal(images_rule(im, 7, offset, &rule), -EAGAIN);
+	assert_int_equal(images_wanting(im), 0);
+	images_see(im, 7, &sight);
+	assert_int_equal(images_wanting(im), 1);
+	assert_int_equal(images_rule(im, 7, offset, &rule), -EAGAIN);
+	assert_int_equal(images_wanting(im), 1);
+	bytes = images_bytes(im);
+	assert_true(images_work(im, 0) > 0);
+	assert_true(images_bytes(im) > bytes + 100);
+	assert_int_equal(images_rule(im, 7, offset, &rule), 0);
+	assert_int_equal(rule->cfa, RULE_CFA_REG);
+	assert_int_equal(rule->ra, RULE_AT_CFA);
+	assert_int_equal(rule->ra_offset, -8);
+	assert_int_equal(images_rule(im, 7, UINT64_MAX, &rule), 0);
+	assert_int_equal(rule->cfa, RULE_CFA_NONE);
+	assert_string_equal(images_rows_why(im, 7), "");
+	assert_int_equal(images_state(im, 7), IMAGE_OPEN);
+	/* Names first, rows later: the descriptor of an image is kept for them. */
+	images_see(im, 8, &sight);
+	images_want(im, 8);
+	while (images_wanting(im) > 0)
+		images_work(im, 0);
+	assert_int_equal(images_state(im, 8), IMAGE_LOADED);
+	assert_int_equal(count_descriptors(), before + 2);
+	assert_int_equal(images_rule(im, 8, offset, &rule), -EAGAIN);
+	images_work(im, 0);
+	assert_int_equal(images_rule(im, 8, offset, &rule), 0);
+	assert_int_equal(count_descriptors(), before + 1);
+	images_forget(im, 8);
+	assert_int_equal(images_rule(im, 8, offset, &rule), -EAGAIN);
+	images_free(im);
+	assert_int_equal(count_descriptors(), before);
+}
+
+static void rows_of_a_loaded_image_are_read_anew(void **state)
+{
+	struct images *im = images_new();
+	const struct unwind_rule *rule;
+	size_t before = count_descriptors();
+	struct found_mapping m;
+	struct image_sight sight;
+	uint64_t offset;
+
+	(void)state;
+	find_mapping((void *)a_function_to_be_found, &m);
+	sight = sight_of(&m);
+	offset = (uintptr_t)a_function_to_be_found - m.start + m.offset;
+	images_see(im, 1, &sight);
+	images_want(im, 1);
+	images_work(im, 0);
+	assert_int_equal(images_state(im, 1), IMAGE_LOADED);
+	assert_int_equal(count_descriptors(), before);
+	assert_int_equal(images_rule(im, 1, offset, &rule), -EAGAIN);
+	assert_int_equal(images_wanting(im), 1);
+	images_work(im, 0);
+	assert_int_equal(images_rule(im, 1, offset, &rule), 0);
+	assert_int_not_equal(rule->cfa, RULE_CFA_NONE);
+	assert_int_equal(images_state(im, 1), IMAGE_LOADED);
+	assert_int_equal(count_descriptors(), before);
+	images_free(im);
+}
+
+/* A file without unwind information says so once; one whose names failed may have rows. */
+static void rows_fail_on_their_own(void **state)
+{
+	struct images *im = images_new();
+	const struct unwind_rule *rule;
+	struct image_sight sight = { .pid = getpid() };
+	struct elf_bytes e;
+	char path[64];
+	int fd;
+
+	(void)state;
+	elf_bytes_init(&e, ET_DYN, EM_X86_64);
+	elf_bytes_segment(&e, PT_LOAD, PF_R | PF_X, 0, 0, 0x100);
+	elf_bytes_code(&e, ".text", 0, NULL, 0x100);
+	elf_bytes_finish(&e);
+	fd = elf_bytes_fd(e.at, e.size);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), fd);
+	sight.path = path;
+	images_see(im, 1, &sight);
+	assert_int_equal(images_rule(im, 1, 0x10, &rule), -EAGAIN);
+	assert_int_equal(images_work(im, 0), 2);
+	assert_int_equal(images_rule(im, 1, 0x10, &rule), -ENODATA);
+	assert_string_not_equal(images_rows_why(im, 1), "");
+	assert_int_equal(images_wanting(im), 0);
+	images_want(im, 1);
+	images_work(im, 0);
+	assert_int_equal(images_state(im, 1), IMAGE_LOADED);
+	assert_int_equal(images_rule(im, 1, 0x10, &rule), -ENODATA);
+	/* One that cannot be opened at all. */
+	sight.path = "/nowhere/at/all";
+	images_see(im, 2, &sight);
+	images_rule(im, 2, 0x10, &rule);
+	while (images_wanting(im) > 0)
+		images_work(im, 0);
+	assert_int_equal(images_rule(im, 2, 0x10, &rule), -ENODATA);
+	/* Until another process maps it. */
+	sight.path = path;
+	images_see(im, 2, &sight);
+	assert_int_equal(images_wanting(im), 1);
+	assert_int_equal(images_rule(im, 2, 0x10, &rule), -EAGAIN);
+	images_work(im, 0);
+	assert_int_equal(images_rule(im, 2, 0x10, &rule), -ENODATA);
+	images_free(im);
+	close(fd);
+	elf_bytes_done(&e);
+}
+
+static void the_vdso_has_rows(void **state)
+{
+	struct images *im = images_new();
+	uint64_t start = getauxval(AT_SYSINFO_EHDR), covered = 0;
+	const struct unwind_rule *rule;
+	struct found_mapping m;
+	struct image_sight sight;
+
+	(void)state;
+	if (start == 0)
+		skip();
+	find_mapping((void *)(uintptr_t)start, &m);
+	sight = sight_of(&m);
+	sight.vdso = true;
+	images_see(im, 0, &sight);
+	assert_int_equal(images_rule(im, 0, 0, &rule), -EAGAIN);
+	images_work(im, 0);
+	for (uint64_t offset = 0; offset < m.end - m.start; offset++) {
+		assert_int_equal(images_rule(im, 0, offset, &rule), 0);
+		covered += rule->cfa != RULE_CFA_NONE;
+	}
+	assert_true(covered > 100);
+	images_free(im);
+}
+
 static void identity_rules(void **state)
 {
 	uint8_t id[20] = { 9, 8, 7 }, other[20] = { 9, 8, 6 };
@@ -376,6 +527,10 @@ int main(void)
 		cmocka_unit_test(failures_are_kept),
 		cmocka_unit_test(descriptors_are_bounded),
 		cmocka_unit_test(work_comes_in_slices),
+		cmocka_unit_test(rows_are_read_when_asked_for),
+		cmocka_unit_test(rows_of_a_loaded_image_are_read_anew),
+		cmocka_unit_test(rows_fail_on_their_own),
+		cmocka_unit_test(the_vdso_has_rows),
 		cmocka_unit_test(identity_rules),
 		cmocka_unit_test(a_replaced_file_is_not_taken_for_it),
 	};
