@@ -8,6 +8,8 @@
 live_tests = \
 	tests/live/command.py \
 	tests/live/quit.py \
+	tests/live/rights.py \
+	tests/live/screen.py \
 	tests/live/shares.py \
 	tests/live/programs.sh
 
