@@ -2,6 +2,7 @@
 #
 # The wiring: everything in src/ itself but main.c.
 libptop_a_SOURCES += \
+	src/adapt.c src/adapt.h \
 	src/ask.c src/ask.h \
 	src/batch.c src/batch.h \
 	src/clock.h \
@@ -16,5 +17,6 @@ libptop_a_SOURCES += \
 	src/park.c src/park.h \
 	src/pipeline.c src/pipeline.h \
 	src/report_fill.c src/report_fill.h \
+	src/rings.c src/rings.h \
 	src/session.c src/session.h \
 	src/settle.c src/settle.h

@@ -119,6 +119,7 @@ static int parse_call_graph(struct options *o, const char *value, struct reason 
 					  "--call-graph %s: give from 256 to %u bytes", value,
 					  STACK_BYTES_MOST);
 		o->sampling.stack_bytes = (bytes + 7) / 8 * 8;
+		o->stack_bytes_given = true;
 		value = "dwarf";
 	}
 	if (parse_choice(OPTION_CALL_GRAPH, value, &choice, why))

@@ -213,6 +213,7 @@ static void store_sample(struct pipeline *pl, struct stored *s, struct frame *fr
 
 	if (end != STACK_COMPLETE)
 		frames[nr++] = (struct frame){ .image = IMAGE_PSEUDO, .offset = frame_of[end] };
+	pl->counts.ends[end]++;
 	s->flags |= (uint8_t)(end << SAMPLE_END_SHIFT);
 	s->stack = stacks_add(pl->stacks, frames, nr);
 	if (s->stack == STACKS_FULL || store_add(pl->store, s))

@@ -43,7 +43,8 @@ struct pipeline_counts {
 	uint64_t lost_side_band; /* records, by PERF_RECORD_LOST of side-band rings */
 	uint64_t throttled;      /* PERF_RECORD_THROTTLE */
 	uint64_t bad;            /* records that could not be decoded */
-	uint64_t failed;         /* samples that no memory was left for */
+	uint64_t ends[NR_STACK_ENDS]; /* samples by how their stack ended */
+	uint64_t failed;              /* samples that no memory was left for */
 };
 
 /* What a record is of: its layout, and for samples the event's index in the session. */

@@ -13,23 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "adapt.h"
 #include "base/map.h"
 #include "base/text.h"
 #include "clock.h"
-#include "event/diagnose.h"
 #include "record/decode.h"
-#include "ring/lane.h"
-#include "ring/reader.h"
-#include "ring/ring.h"
-
-/* Rings and lanes of all CPUs together stay within these; one CPU gets no more than the second
- * figure. */
-#define RING_SAMPLES_ALL (16u << 20)
-#define RING_SAMPLES_MOST (512u << 10)
-#define RING_SIDE_BAND_ALL (8u << 20)
-#define RING_SIDE_BAND_MOST (128u << 10)
-#define LANE_SAMPLES_LEAST (64u << 10)
-#define LANES_ALL (16u << 20)
+#include "rings.h"
 
 /* A record is stamped before it is published: what is newer than this may still be under way. */
 #define SLACK_NS (1 * NS_PER_MS)
@@ -39,27 +28,16 @@
 /* And beyond this much, ready or not, samples are dropped (and counted). */
 #define ORDER_FULL (64u << 20)
 
-#define BACK_OFF_NS (250 * NS_PER_MS)
-#define BACK_OFF_SHARE 50 /* one sample in 50 lost */
 #define RESCAN_TARGET_NS NS_PER_S
 
-struct ring_slot {
-	struct ring ring;
-	struct lane *lane;
-	uint64_t reached; /* all up to here is in the order */
-};
-
 struct session_private {
-	struct readers *readers;
-	struct ring_slot *slots; /* CPU by CPU: side-band, samples */
-	size_t nr_slots;
+	struct rings rings;
 	struct map kinds;         /* event id -> kind of the pipeline */
 	VEC(struct event) events; /* all that were sampled, by the index that samples carry */
 	uint8_t event;            /* the current one's index */
 	struct map serials;       /* of samplings -> index of the event */
 	bool busy;                /* the last poll left work undone */
-	uint64_t looked_ns;       /* when losses were last looked at */
-	uint64_t looked_lost, looked_samples;
+	struct adapt adapt;
 	uint64_t rescanned_ns;
 	uint64_t side_band_lost; /* as of the last look */
 };
@@ -89,113 +67,6 @@ static void on_record(void *ctx, const struct record *r)
 	default:
 		break;
 	}
-}
-
-static uint32_t share(uint32_t all, uint32_t most, uint32_t least, size_t nr_cpus)
-{
-	uint64_t each = all / nr_cpus;
-	uint64_t size = least;
-
-	while (size * 2 <= each && size * 2 <= most)
-		size *= 2;
-	return (uint32_t)size;
-}
-
-/* The most that a sample ring of one CPU gets: 64 records with their stacks, or half a megabyte. */
-static uint32_t ring_samples_most(const struct session *s)
-{
-	const struct sampling *sampling = sampler_current(s->sampler);
-	uint32_t most = RING_SAMPLES_MOST;
-
-	if (sampling->call_graph == CALL_GRAPH_DWARF)
-		while (most < 64 * (sampling->stack_bytes + 512))
-			most *= 2;
-	return most;
-}
-
-/* Maps all rings, the sample rings at @sample_bytes.  0, -EPERM when the mlock quota does not allow
- * it, -errno. */
-static int map_rings(struct session *s, uint32_t sample_bytes, uint32_t side_band_bytes,
-		     struct reason *why)
-{
-	struct session_private *p = s->p;
-	int err;
-
-	for (size_t i = 0; i < p->nr_slots; i++) {
-		enum ring_use use = i % NR_RING_USES;
-
-		err = ring_open(&p->slots[i].ring, sampler_owner(s->sampler, i / NR_RING_USES, use),
-				use == RING_SAMPLES ? sample_bytes : side_band_bytes, why);
-		if (!err)
-			continue;
-		while (i--)
-			ring_close(&p->slots[i].ring);
-		return err;
-	}
-	return 0;
-}
-
-/* The largest rings that the quota allows, halving; told when they are small. */
-static int open_rings(struct session *s, struct reason *why)
-{
-	size_t nr_cpus = sampler_nr_cpus(s->sampler);
-	uint32_t samples = share(RING_SAMPLES_ALL, ring_samples_most(s), 64u << 10, nr_cpus);
-	uint32_t side = share(RING_SIDE_BAND_ALL, RING_SIDE_BAND_MOST, 16u << 10, nr_cpus);
-	uint32_t wanted = samples, page = (uint32_t)sysconf(_SC_PAGESIZE);
-	int err;
-
-	for (;;) {
-		err = sampler_set_watermark(s->sampler, samples / 2);
-		if (err)
-			return reason_set(why, err, "cannot open the rings' events: %s",
-					  strerror(-err));
-		err = map_rings(s, samples, side, why);
-		if (err != -EPERM || samples <= 2 * page)
-			break;
-		samples /= 2;
-		if (side > 2 * page)
-			side /= 2;
-	}
-	if (err)
-		return diagnose_mmap(-err, (uint64_t)(samples + side) * nr_cpus / 1024, why);
-	if (samples < wanted)
-		notes_add(&s->notes, "rings", clock_ns(),
-			  "small rings of %u KB: the quota of locked memory is used up "
-			  "(sudo sysctl kernel.perf_event_mlock_kb=4096)",
-			  samples / 1024);
-	return 0;
-}
-
-static int open_lanes(struct session *s, struct reason *why)
-{
-	struct session_private *p = s->p;
-	size_t nr_cpus = sampler_nr_cpus(s->sampler);
-	uint32_t samples = share(LANES_ALL, 2 * ring_samples_most(s), LANE_SAMPLES_LEAST, nr_cpus);
-	struct reader_ring *rings;
-	int err;
-
-	rings = calloc(p->nr_slots, sizeof(*rings));
-	if (!rings)
-		return reason_set(why, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < p->nr_slots; i++) {
-		bool side = i % NR_RING_USES == RING_SIDE_BAND;
-
-		p->slots[i].lane = lane_new(side ? samples / 4 : samples);
-		if (!p->slots[i].lane) {
-			free(rings);
-			return reason_set(why, -ENOMEM, "out of memory");
-		}
-		rings[i] = (struct reader_ring){
-			.fd = sampler_owner(s->sampler, i / NR_RING_USES, i % NR_RING_USES),
-			.ring = &p->slots[i].ring,
-			.lane = p->slots[i].lane,
-			.cpu = sampler_cpu(s->sampler, i / NR_RING_USES),
-			.side_band = side,
-		};
-	}
-	err = readers_start(&p->readers, rings, p->nr_slots, why);
-	free(rings);
-	return err;
 }
 
 static void describe_target(struct session *s, const struct target *t)
@@ -291,9 +162,7 @@ static int open_sampler(struct session *s, struct target *t, struct reason *why)
 		err = sampler_open_default(&s->sampler, t, &sampling, note, s, why);
 	if (err)
 		return err;
-	s->p->nr_slots = sampler_nr_cpus(s->sampler) * NR_RING_USES;
-	s->p->slots = calloc(s->p->nr_slots, sizeof(*s->p->slots));
-	if (!s->p->slots || use_event(s, &sampling.event))
+	if (use_event(s, &sampling.event))
 		return reason_set(why, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -322,17 +191,18 @@ int session_open(struct session *s, const struct options *o, struct reason *why)
 	if (!err)
 		err = open_pipeline(s, why);
 	if (!err)
-		err = open_rings(s, why);
+		err = rings_map(&s->p->rings, s->sampler, &s->notes, clock_ns(), why);
 	if (!err)
 		err = sampler_start(s->sampler, why);
 	if (!err)
-		err = open_lanes(s, why);
+		err = rings_start(&s->p->rings, s->sampler, why);
 	if (err)
 		goto failed;
 	s->start_ns = clock_ns();
 	clock_gettime(CLOCK_REALTIME, &wall);
 	s->start_unix_ns = (uint64_t)wall.tv_sec * NS_PER_S + (uint64_t)wall.tv_nsec;
-	s->p->looked_ns = s->p->rescanned_ns = s->start_ns;
+	s->p->adapt.last.time_ns = s->p->rescanned_ns = s->start_ns;
+	s->p->adapt.last.own_cpu_ns = session_own_cpu_ns();
 	read_past(s, &target);
 	describe_target(s, &target);
 	if (s->command.pid) {
@@ -353,15 +223,10 @@ void session_close(struct session *s)
 	command_done(&s->command);
 	if (!p)
 		return;
-	readers_stop(p->readers);
-	for (size_t i = 0; i < p->nr_slots && p->slots; i++) {
-		ring_close(&p->slots[i].ring);
-		lane_free(p->slots[i].lane);
-	}
+	rings_close(&p->rings);
 	sampler_free(s->sampler);
 	s->sampler = NULL;
 	pipeline_done(&s->pipeline);
-	free(p->slots);
 	map_done(&p->kinds);
 	map_done(&p->serials);
 	vec_done(&p->events);
@@ -371,12 +236,12 @@ void session_close(struct session *s)
 
 int session_fd(const struct session *s)
 {
-	return readers_eventfd(s->p->readers);
+	return readers_eventfd(s->p->rings.readers);
 }
 
 void session_nudge(struct session *s)
 {
-	readers_nudge(s->p->readers);
+	readers_nudge(s->p->rings.readers);
 }
 
 /* The kind of records with that event id, made at first sight; -1 for ids that are not ours. */
@@ -406,9 +271,9 @@ static int kind_of(struct session *s, uint64_t id, bool side_band)
 /* Moves what the lane holds into the order.  @now_ns was read before. */
 static void take_in(struct session *s, size_t i, uint64_t now_ns)
 {
-	struct ring_slot *slot = &s->p->slots[i];
+	struct ring_slot *slot = &s->p->rings.at[i];
 	const struct layout *common = sampler_common_layout(s->sampler);
-	bool side_band = i % NR_RING_USES == RING_SIDE_BAND;
+	bool side_band = ring_use_of(i) == RING_SIDE_BAND;
 	struct sample_id id;
 	struct lane_record rec;
 	uint64_t bound;
@@ -428,8 +293,8 @@ static void take_in(struct session *s, size_t i, uint64_t now_ns)
 				      kind);
 	}
 	lane_release(slot->lane);
-	readers_consumed(s->p->readers, i);
-	bound = readers_bound(s->p->readers, i, now_ns);
+	readers_consumed(s->p->rings.readers, i);
+	bound = readers_bound(s->p->rings.readers, i, now_ns);
 	slot->reached = bound > SLACK_NS ? bound - SLACK_NS : 0;
 	order_bound(s->pipeline.order, (uint32_t)i, slot->reached);
 }
@@ -439,9 +304,9 @@ bool session_poll(struct session *s, uint64_t until_ns)
 	uint64_t now;
 
 	if (!s->p->busy || order_pending_bytes(s->pipeline.order) < ORDER_MOST) {
-		readers_clear(s->p->readers);
+		readers_clear(s->p->rings.readers);
 		now = clock_ns();
-		for (size_t i = 0; i < s->p->nr_slots; i++)
+		for (size_t i = 0; i < s->p->rings.nr; i++)
 			take_in(s, i, now);
 	}
 	s->p->busy = pipeline_work(&s->pipeline, until_ns);
@@ -452,9 +317,9 @@ uint64_t session_reached(const struct session *s)
 {
 	uint64_t least = UINT64_MAX;
 
-	for (size_t i = 0; i < s->p->nr_slots; i++)
-		if (s->p->slots[i].reached < least)
-			least = s->p->slots[i].reached;
+	for (size_t i = 0; i < s->p->rings.nr; i++)
+		if (s->p->rings.at[i].reached < least)
+			least = s->p->rings.at[i].reached;
 	return least;
 }
 
@@ -468,50 +333,75 @@ struct session_counts session_counts(const struct session *s)
 		.throttled = s->pipeline.counts.throttled,
 	};
 
-	for (size_t i = 0; i < s->p->nr_slots; i++)
-		c.dropped += readers_stats(s->p->readers, i).dropped;
+	for (size_t i = 0; i < s->p->rings.nr; i++)
+		c.dropped += readers_stats(s->p->rings.readers, i).dropped;
 	return c;
 }
 
-/* Samples were lost: the machine cannot carry the rate, so halve it, and say so. */
-static void back_off(struct session *s, uint64_t lost, uint64_t samples, uint64_t now_ns)
+/* Changes sampling, and files what comes from now on under its event. */
+static int apply(struct session *s, struct sampling *sampling, struct reason *why)
 {
-	struct sampling slower = *session_sampling(s);
-	struct reason why;
+	int err = sampler_change(s->sampler, sampling, why);
 
-	if (slower.by_frequency && slower.rate < 2)
-		return;
-	slower.rate = slower.by_frequency ? slower.rate / 2 : slower.rate * 2;
-	if (sampler_change(s->sampler, &slower, &why))
-		return;
-	notes_add(&s->notes, "back-off", now_ns,
-		  "%llu of %llu samples were lost: this machine cannot carry the rate, now %s %llu",
-		  (unsigned long long)lost, (unsigned long long)(lost + samples),
-		  slower.by_frequency ? "-F" : "-c", (unsigned long long)slower.rate);
+	if (err)
+		return err;
+	if (use_event(s, &sampling->event))
+		return reason_set(why, -ENOSPC, "no more than %d events in one session",
+				  QUERY_ANY_EVENT);
+	return 0;
 }
 
-static void look_after_losses(struct session *s, uint64_t now_ns)
+static void tell_step(struct session *s, enum adapt_step step, const struct sampling *now,
+		      uint64_t part, uint64_t whole, uint64_t now_ns)
+{
+	unsigned long long of = part, all = whole;
+
+	if (step == ADAPT_SLOWER)
+		notes_add(
+			&s->notes, "back-off", now_ns,
+			"%llu of %llu samples were lost: this machine cannot carry the rate, now %s %llu",
+			of, all, now->by_frequency ? "-F" : "-c", (unsigned long long)now->rate);
+	else if (step == ADAPT_LESS_STACK)
+		notes_add(
+			&s->notes, "stacks", now_ns,
+			"copying stacks costs too much here: now %u KB of each (--call-graph dwarf,BYTES sets it)",
+			now->stack_bytes / 1000);
+	else
+		notes_add(&s->notes, "stacks", now_ns,
+			  "%llu of %llu stacks were cut: now %u KB of each are copied", of, all,
+			  now->stack_bytes / 1000);
+}
+
+static void look_after_rate(struct session *s, uint64_t now_ns)
+{
+	struct session_counts c = session_counts(s);
+	struct adapt_look look = {
+		.time_ns = now_ns,
+		.samples = c.samples,
+		.lost = c.lost + c.dropped,
+		.cut = s->pipeline.counts.ends[STACK_CUT],
+		.own_cpu_ns = session_own_cpu_ns(),
+	};
+	uint64_t part, whole;
+	struct sampling next;
+	enum adapt_step step = adapt(&s->p->adapt, &look, session_sampling(s),
+				     !s->options->stack_bytes_given, &next, &part, &whole);
+
+	if (step != ADAPT_KEEP && apply(s, &next, NULL) == 0)
+		tell_step(s, step, session_sampling(s), part, whole, now_ns);
+}
+
+static void look_after_side_band(struct session *s, uint64_t now_ns)
 {
 	struct session_private *p = s->p;
-	struct session_counts c = session_counts(s);
-	uint64_t lost = c.lost + c.dropped - p->looked_lost,
-		 samples = c.samples - p->looked_samples;
 
-	if (now_ns - p->looked_ns < BACK_OFF_NS)
+	if (s->pipeline.counts.lost_side_band == p->side_band_lost)
 		return;
-	if (lost * BACK_OFF_SHARE > lost + samples)
-		back_off(s, lost, samples, now_ns);
-	p->looked_ns = now_ns;
-	p->looked_lost = c.lost + c.dropped;
-	p->looked_samples = c.samples;
-	if (s->pipeline.counts.lost_side_band != p->side_band_lost) {
-		p->side_band_lost = s->pipeline.counts.lost_side_band;
-		space_scan_all(s->pipeline.space, now_ns);
-		notes_add(
-			&s->notes, "side-band", now_ns,
-			"the kernel lost %llu records of processes and mappings: /proc was read again",
-			(unsigned long long)p->side_band_lost);
-	}
+	p->side_band_lost = s->pipeline.counts.lost_side_band;
+	space_scan_all(s->pipeline.space, now_ns);
+	notes_add(&s->notes, "side-band", now_ns,
+		  "the kernel lost %llu records of processes and mappings: /proc was read again",
+		  (unsigned long long)p->side_band_lost);
 }
 
 static void look_after_target(struct session *s, uint64_t now_ns)
@@ -528,8 +418,10 @@ static void look_after_target(struct session *s, uint64_t now_ns)
 
 void session_tidy(struct session *s, uint64_t now_ns)
 {
-	look_after_losses(s, now_ns);
+	look_after_side_band(s, now_ns);
 	look_after_target(s, now_ns);
+	if (!s->ended_ns)
+		look_after_rate(s, now_ns);
 	pipeline_tidy(&s->pipeline, now_ns);
 }
 
@@ -537,7 +429,7 @@ int session_change(struct session *s, const struct sampling *wanted, struct reas
 {
 	struct sampling sampling = *wanted;
 	bool kernel_is_new = session_sampling(s)->exclude_kernel && !wanted->exclude_kernel;
-	int err = sampler_change(s->sampler, &sampling, why);
+	int err = apply(s, &sampling, why);
 
 	if (err)
 		return err;
@@ -545,9 +437,6 @@ int session_change(struct session *s, const struct sampling *wanted, struct reas
 	if (kernel_is_new && symbols_load_kernel(s->pipeline.symbols))
 		notes_add(&s->notes, "kernel", clock_ns(), "%s",
 			  symbols_kernel_why(s->pipeline.symbols));
-	if (use_event(s, &sampling.event))
-		return reason_set(why, -ENOSPC, "no more than %d events in one session",
-				  QUERY_ANY_EVENT);
 	return 0;
 }
 

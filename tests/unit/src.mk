@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 check_PROGRAMS += \
+	tests/unit/test_adapt \
 	tests/unit/test_options \
 	tests/unit/test_park \
 	tests/unit/test_pipeline
 
+tests_unit_test_adapt_SOURCES = tests/unit/test_adapt.c
+tests_unit_test_adapt_LDADD = $(unit_LDADD)
 tests_unit_test_options_SOURCES = tests/unit/test_options.c
 tests_unit_test_options_LDADD = $(unit_LDADD)
 tests_unit_test_park_SOURCES = tests/unit/test_park.c
