@@ -20,3 +20,6 @@ libptop_a_SOURCES += \
 	src/rings.c src/rings.h \
 	src/session.c src/session.h \
 	src/settle.c src/settle.h
+
+libptop_a_SOURCES += \
+	src/recording.c src/recording.h

@@ -14,6 +14,7 @@
 #include "live.h"
 #include "loop.h"
 #include "options.h"
+#include "recording.h"
 #include "session.h"
 
 static int complain(const struct reason *why, int status)
@@ -76,6 +77,13 @@ static int sample(const struct options *o)
 	return err ? complain(&why, 1) : 0;
 }
 
+static int replay(const struct options *o)
+{
+	struct reason why;
+
+	return recording_run(o, &why) ? complain(&why, 1) : finish_output();
+}
+
 int main(int argc, char **argv)
 {
 	struct options o;
@@ -86,8 +94,10 @@ int main(int argc, char **argv)
 	setlocale(LC_NUMERIC, "C");
 	if (options_parse(&o, argc, argv, &why))
 		status = complain(&why, 2);
+	else if (o.mode != RUN_SAMPLE)
+		status = tell(&o);
 	else
-		status = o.mode == RUN_SAMPLE ? sample(&o) : tell(&o);
+		status = o.input ? replay(&o) : sample(&o);
 	options_done(&o);
 	return status;
 }

@@ -257,6 +257,9 @@ static int apply(struct options *o, enum option_id id, const char *value, struct
 		return parse_rate(o, id, value, why);
 	case OPTION_CALL_GRAPH:
 		return parse_call_graph(o, value, why);
+	case OPTION_INPUT:
+		o->input = value;
+		return 0;
 	case OPTION_COMPLETION:
 		o->mode = RUN_COMPLETION;
 		o->shell = value;
@@ -339,6 +342,24 @@ static int option_of(int letter)
 	return -1;
 }
 
+/* A recording was sampled already: nothing can be chosen of what only sampling decides. */
+static int check_input(const struct options *o, struct reason *why)
+{
+	if (!o->input && (o->format == FORMAT_STATS || o->format == FORMAT_SCRIPT))
+		return reason_set(why, -EINVAL,
+				  "--format stats and script are of a recording: give -i FILE");
+	if (!o->input)
+		return 0;
+	if (o->command || o->target.kind != TARGET_SYSTEM || o->target.cpus.nr)
+		return reason_set(why, -EINVAL,
+				  "-i and a target exclude each other: a recording has its own");
+	if (o->event_given || o->rate_given)
+		return reason_set(
+			why, -EINVAL,
+			"-i and -e, -F or -c exclude each other: a recording was sampled already");
+	return 0;
+}
+
 /* What only the whole command line can tell. */
 static int check_together(struct options *o, struct reason *why)
 {
@@ -351,7 +372,7 @@ static int check_together(struct options *o, struct reason *why)
 	if (o->command_output && !o->command)
 		return reason_set(why, -EINVAL,
 				  "--command-output needs a command: ptop [options] -- CMD ARGS");
-	return 0;
+	return check_input(o, why);
 }
 
 int options_parse(struct options *o, int argc, char **argv, struct reason *why)

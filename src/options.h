@@ -16,7 +16,7 @@
 #include "profile/query.h"
 
 enum run_mode { RUN_SAMPLE, RUN_HELP, RUN_VERSION, RUN_DOCTOR, RUN_COMPLETION };
-enum batch_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_FOLDED };
+enum batch_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_FOLDED, FORMAT_STATS, FORMAT_SCRIPT };
 enum grouping { GROUP_NONE, GROUP_COMMAND, GROUP_PROCESS, GROUP_THREAD };
 
 struct options {
@@ -24,6 +24,7 @@ struct options {
 	struct target target;
 	char **command; /* CMD ARGS, NULL-terminated, borrowed from argv; NULL without */
 	const char *command_output; /* NULL: discarded */
+	const char *input;          /* a recording, "-": standard input; NULL: live */
 	struct sampling sampling;
 	bool event_given; /* else the ladder of default events */
 	bool rate_given;

@@ -25,7 +25,7 @@ elfutils image
 elf image
 dwarf image
 lzma image
-zstd image output
+zstd image output record
 iberty image symbol
 jansson output
 utf8proc base

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+#include "output/stats.h"
+#include "record/perfdata.h"
+
+/* The name of a type of record that nobody knows, by its number. */
+struct other_type {
+	uint32_t type;
+	uint64_t count;
+	char name[24];
+};
+
+struct tally {
+	uint64_t types[NR_PERFDATA_TYPES];
+	VEC(struct other_type) others;
+	VEC(uint64_t) events;
+	uint64_t no_event;
+};
+
+static int open_input(const char *path)
+{
+	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+				   : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int open_recording(const struct options *o, struct perfdata **ret, struct reason *why)
+{
+	int fd = open_input(o->input), err;
+
+	if (fd < 0)
+		return reason_set(why, fd, "cannot open %s: %s", o->input, strerror(-fd));
+	err = perfdata_open(ret, fd, why);
+	return err ? reason_set(why, err, "%s: %s", o->input, why->text) : 0;
+}
+
+static int count_other(struct tally *t, uint32_t type)
+{
+	struct other_type other = { .type = type, .count = 1 };
+
+	for (size_t i = 0; i < t->others.nr; i++) {
+		if (t->others.at[i].type == type) {
+			t->others.at[i].count++;
+			return 0;
+		}
+	}
+	snprintf(other.name, sizeof(other.name), "TYPE_%u", type);
+	return vec_push(&t->others, other);
+}
+
+static int count_record(struct tally *t, const struct perfdata_record *r)
+{
+	if (perfdata_type_name(r->type))
+		t->types[r->type]++;
+	else if (count_other(t, r->type))
+		return -ENOMEM;
+	if (r->type != RECORD_SAMPLE)
+		return 0;
+	if (r->event < 0) {
+		t->no_event++;
+		return 0;
+	}
+	while (t->events.nr <= (size_t)r->event)
+		if (vec_push(&t->events, 0))
+			return -ENOMEM;
+	t->events.at[r->event]++;
+	return 0;
+}
+
+static int print_tally(const struct tally *t, struct perfdata *pd)
+{
+	VEC(struct stats_row) rows = { 0 };
+	VEC(char *) names = { 0 };
+	int err = 0;
+
+	for (uint32_t i = 0; i < NR_PERFDATA_TYPES && !err; i++)
+		err = vec_push(&rows, ((struct stats_row){ "records", perfdata_type_name(i),
+							   t->types[i] }));
+	for (size_t i = 0; i < t->others.nr && !err; i++)
+		err = vec_push(&rows, ((struct stats_row){ "records", t->others.at[i].name,
+							   t->others.at[i].count }));
+	for (size_t i = 0; i < t->events.nr && !err; i++) {
+		char *name = strdup(perfdata_event_report_name(pd, i));
+
+		if (!name || vec_push(&names, name)) {
+			free(name);
+			err = -ENOMEM;
+			break;
+		}
+		err = vec_push(&rows, ((struct stats_row){ "samples", name, t->events.at[i] }));
+	}
+	if (!err && t->no_event)
+		err = vec_push(&rows,
+			       ((struct stats_row){ "samples", "[of no event]", t->no_event }));
+	if (!err)
+		err = stats_write(stdout, rows.at, rows.nr);
+	for (size_t i = 0; i < names.nr; i++)
+		free(names.at[i]);
+	vec_done(&names);
+	vec_done(&rows);
+	return err;
+}
+
+static int print_stats(struct perfdata *pd)
+{
+	struct tally t = { 0 };
+	struct perfdata_record r;
+	int got, err = 0;
+
+	while (!err && (got = perfdata_next(pd, &r)) > 0)
+		err = count_record(&t, &r);
+	if (!err)
+		err = print_tally(&t, pd);
+	vec_done(&t.events);
+	vec_done(&t.others);
+	return err;
+}
+
+/* What is to be said of the reading itself, once its results are out. */
+static int conclude(const struct options *o, struct perfdata *pd, struct reason *why)
+{
+	const char *text = perfdata_stopped(pd);
+
+	if (!text[0])
+		return 0;
+	if (perfdata_damaged(pd))
+		return reason_set(why, -EBADMSG, "%s: %s", o->input, text);
+	fprintf(stderr, "ptop: %s: %s\n", o->input, text);
+	return 0;
+}
+
+int recording_run(const struct options *o, struct reason *why)
+{
+	struct perfdata *pd;
+	int err = open_recording(o, &pd, why);
+
+	if (err)
+		return err;
+	switch (o->format) {
+	case FORMAT_STATS:
+		err = print_stats(pd);
+		break;
+	default:
+		err = print_stats(pd);
+		break;
+	}
+	fflush(stdout);
+	if (err == -EPIPE)
+		err = 0; /* the reader had enough */
+	else if (err)
+		reason_set(why, err, "%s: %s", o->input, strerror(-err));
+	else
+		err = conclude(o, pd, why);
+	perfdata_free(pd);
+	return err;
+}
