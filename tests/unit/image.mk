@@ -5,6 +5,7 @@ check_PROGRAMS += \
 	tests/unit/test_debugfile \
 	tests/unit/test_images \
 	tests/unit/test_loader \
+	tests/unit/test_loader_hostile \
 	tests/unit/test_table
 
 elf_bytes_sources = tests/support/elf_bytes.c tests/support/elf_bytes.h
@@ -22,3 +23,6 @@ tests_unit_test_table_LDADD = $(unit_LDADD)
 tests_unit_test_loader_SOURCES = tests/unit/test_loader.c tests/unit/loader_bed.h \
 	$(elf_bytes_sources)
 tests_unit_test_loader_LDADD = $(unit_LDADD)
+tests_unit_test_loader_hostile_SOURCES = tests/unit/test_loader_hostile.c tests/unit/loader_bed.h \
+	$(elf_bytes_sources)
+tests_unit_test_loader_hostile_LDADD = $(unit_LDADD)
