@@ -357,11 +357,13 @@ static void long_and_hostile_names(void **state)
 
 static void entries(void **state)
 {
-	static const char *const yes[] = { "_start",          "clone3",        "start_thread",
-					   "kthread",         "ret_from_fork", "runtime.goexit",
-					   "_rt0_amd64_linux" };
+	static const char *const yes[] = { "_start",         "clone3",
+					   "start_thread",   "__libc_start_call_main",
+					   "kthread",        "ret_from_fork",
+					   "runtime.goexit", "_rt0_amd64_linux" };
 	static const char *const no[] = {
-		"main", "__libc_start_main", "", "_startx", "entry_SYSCALL_64_after_hwframe", "rt0_"
+		"main", "__libc_start_mainly", "", "_startx", "entry_SYSCALL_64_after_hwframe",
+		"rt0_"
 	};
 
 	(void)state;
