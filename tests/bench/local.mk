@@ -8,6 +8,7 @@ bench_programs = \
 	tests/bench/bench_lane \
 	tests/bench/bench_order \
 	tests/bench/bench_query \
+	tests/bench/bench_rows \
 	tests/bench/bench_screen \
 	tests/bench/bench_stacks \
 	tests/bench/bench_store \
@@ -29,6 +30,8 @@ tests_bench_bench_order_SOURCES = tests/bench/bench_order.c
 tests_bench_bench_order_LDADD = $(bench_ldadd)
 tests_bench_bench_query_SOURCES = tests/bench/bench_query.c
 tests_bench_bench_query_LDADD = $(bench_ldadd)
+tests_bench_bench_rows_SOURCES = tests/bench/bench_rows.c
+tests_bench_bench_rows_LDADD = $(bench_ldadd)
 tests_bench_bench_screen_SOURCES = tests/bench/bench_screen.c
 tests_bench_bench_screen_LDADD = $(bench_ldadd)
 tests_bench_bench_stacks_SOURCES = tests/bench/bench_stacks.c

@@ -4,6 +4,7 @@ check_PROGRAMS += \
 	tests/unit/test_build_hostile \
 	tests/unit/test_debugfile \
 	tests/unit/test_images \
+	tests/unit/test_rows_oracle \
 	tests/unit/test_loader \
 	tests/unit/test_loader_hostile \
 	tests/unit/test_table
@@ -26,3 +27,5 @@ tests_unit_test_loader_LDADD = $(unit_LDADD)
 tests_unit_test_loader_hostile_SOURCES = tests/unit/test_loader_hostile.c tests/unit/loader_bed.h \
 	$(elf_bytes_sources)
 tests_unit_test_loader_hostile_LDADD = $(unit_LDADD)
+tests_unit_test_rows_oracle_SOURCES = tests/unit/test_rows_oracle.c
+tests_unit_test_rows_oracle_LDADD = $(unit_LDADD)
