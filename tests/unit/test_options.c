@@ -15,33 +15,27 @@
 
 #define MAX_ARGS 32
 
-/* Parses "ptop" and the words of @line. */
-static int parse(struct options *o, char *line, struct reason *why)
+/* Parses "ptop" and the words of @line, which @o borrows until the next call. */
+static int parse(struct options *o, const char *line, struct reason *why)
 {
 	static char *argv[MAX_ARGS + 2];
+	static char words[256];
 	int argc = 0;
 
+	snprintf(words, sizeof(words), "%s", line);
 	argv[argc++] = (char *)"ptop";
-	for (char *word = strtok(line, " "); word && argc <= MAX_ARGS; word = strtok(NULL, " "))
+	for (char *word = strtok(words, " "); word && argc <= MAX_ARGS; word = strtok(NULL, " "))
 		argv[argc++] = word;
 	argv[argc] = NULL;
 	return options_parse(o, argc, argv, why);
 }
 
-#define PARSE(o, text, why)               \
-	({                                \
-		char line_[] = text;      \
-		parse((o), line_, (why)); \
-	})
-
 static void expect_refused(const char *line, const char *part)
 {
-	char copy[128];
 	struct options o;
 	struct reason why = { "" };
 
-	snprintf(copy, sizeof(copy), "%s", line);
-	if (parse(&o, copy, &why) == 0)
+	if (parse(&o, line, &why) == 0)
 		fail_msg("'%s' was taken", line);
 	if (!strstr(why.text, part))
 		fail_msg("'%s' says '%s', not '%s'", line, why.text, part);
@@ -54,7 +48,7 @@ static void test_defaults(void **state)
 	struct reason why;
 
 	(void)state;
-	assert_int_equal(PARSE(&o, "", &why), 0);
+	assert_int_equal(parse(&o, "", &why), 0);
 	assert_int_equal(o.mode, RUN_SAMPLE);
 	assert_int_equal(o.target.kind, TARGET_SYSTEM);
 	assert_true(o.sampling.by_frequency);
@@ -73,7 +67,7 @@ static void test_values(void **state)
 
 	(void)state;
 	assert_int_equal(
-		PARSE(&o, "-p 7,9 -C 0-1 -c 5000 -d 0.5 --window all -V callers -g thread -b -n 3",
+		parse(&o, "-p 7,9 -C 0-1 -c 5000 -d 0.5 --window all -V callers -g thread -b -n 3",
 		      &why),
 		0);
 	assert_int_equal(o.target.kind, TARGET_PIDS);
@@ -96,7 +90,7 @@ static void test_formats_rows_sides(void **state)
 
 	(void)state;
 	assert_int_equal(
-		PARSE(&o,
+		parse(&o,
 		      "--format=folded --rows=0 -K --call-graph none --history 8 -e cpu-clock:u",
 		      &why),
 		0);
@@ -115,11 +109,11 @@ static void test_call_graph(void **state)
 	struct reason why;
 
 	(void)state;
-	assert_int_equal(PARSE(&o, "--call-graph dwarf,10001", &why), 0);
+	assert_int_equal(parse(&o, "--call-graph dwarf,10001", &why), 0);
 	assert_int_equal(o.sampling.call_graph, CALL_GRAPH_DWARF);
 	assert_int_equal(o.sampling.stack_bytes, 10008);
 	options_done(&o);
-	assert_int_equal(PARSE(&o, "--call-graph fp", &why), 0);
+	assert_int_equal(parse(&o, "--call-graph fp", &why), 0);
 	assert_int_equal(o.sampling.call_graph, CALL_GRAPH_FP);
 	options_done(&o);
 	expect_refused("--call-graph dwarf,65536", "bytes");
@@ -132,12 +126,12 @@ static void test_command(void **state)
 	struct reason why;
 
 	(void)state;
-	assert_int_equal(PARSE(&o, "-F 100 -- make -j2", &why), 0);
+	assert_int_equal(parse(&o, "-F 100 -- make -j2", &why), 0);
 	assert_string_equal(o.command[0], "make");
 	assert_string_equal(o.command[1], "-j2");
 	assert_null(o.command[2]);
 	options_done(&o);
-	assert_int_equal(PARSE(&o, "-b sleep 1", &why), 0); /* options end at the command */
+	assert_int_equal(parse(&o, "-b sleep 1", &why), 0); /* options end at the command */
 	assert_string_equal(o.command[0], "sleep");
 	options_done(&o);
 }
