@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Keys: what each command does to the question, the wishes and the screen.
- */
+/* Keys: what each command does to the question, the wishes and the screen. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
