@@ -15,65 +15,24 @@
 #include "image/images.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/reason.h"
-#include "base/vec.h"
-#include "image/build.h"
-#include "image/debugfile.h"
+#include "image/images_impl.h"
+#include "image/loader.h"
 #include "image/open.h"
-#include "image/rows.h"
-#include "image/table.h"
-#include "image/vdso.h"
 
 #define DESCRIPTORS_MAX 256u
-#define OPEN_TRIES_MAX 4u
 #define IDS_MAX (1u << 24)
-#define TRIM_BYTES ((size_t)1 << 20)
-
-enum rows_state { ROWS_UNASKED, ROWS_WANTED, ROWS_READY, ROWS_FAILED };
-
-struct image {
-	struct image_sight sight; /* the last; its strings are owned: .path, build_id below */
-	char *path;
-	uint8_t build_id[20];
-	enum image_state state;
-	int fd;
-	uint64_t seen; /* stamp of the last sight */
-	unsigned tries;
-	bool known, wanted, queued;
-	struct table_bytes bytes;
-	struct table table;
-	char *why; /* NULL: nothing to say */
-	enum rows_state rows_state;
-	bool rows_queued;
-	unsigned rows_tries;
-	struct rows_bytes rows_bytes;
-	struct rows rows;
-	char *rows_why;
-};
-
-struct images {
-	VEC(struct image *) at; /* by id; NULL: never heard of */
-	VEC(uint32_t) queue;    /* last in, first built */
-	VEC(uint32_t) rows_queue;
-	VEC(uint32_t) open; /* ids that hold a descriptor */
-	bool by_rows;       /* somebody asked for rows */
-	uint64_t stamp;
-	size_t changed; /* states, since the last images_work() */
-	size_t bytes;
-};
 
 struct images *images_new(void)
 {
 	return calloc(1, sizeof(struct images));
 }
 
-static struct image *image_get(const struct images *im, uint32_t id)
+struct image *image_get(const struct images *im, uint32_t id)
 {
 	return id < im->at.nr ? im->at.at[id] : NULL;
 }
@@ -98,31 +57,26 @@ static struct image *image_make(struct images *im, uint32_t id)
 	return image;
 }
 
-static void set_state(struct images *im, struct image *image, enum image_state state)
+void image_set_state(struct images *im, struct image *image, enum image_state state)
 {
 	if (image->state != state)
 		im->changed++;
 	image->state = state;
 }
 
-static void set_text(char **to, const char *text)
+void image_set_text(char **to, const char *text)
 {
 	free(*to);
 	*to = text[0] != '\0' ? strdup(text) : NULL;
 }
 
-static void set_why(struct image *image, const char *text)
+void image_fail(struct images *im, struct image *image, const struct reason *why)
 {
-	set_text(&image->why, text);
+	image_set_text(&image->why, why->text);
+	image_set_state(im, image, IMAGE_FAILED);
 }
 
-static void fail(struct images *im, struct image *image, const struct reason *why)
-{
-	set_why(image, why->text);
-	set_state(im, image, IMAGE_FAILED);
-}
-
-static void close_image(struct images *im, uint32_t id)
+void image_close(struct images *im, uint32_t id)
 {
 	struct image *image = im->at.at[id];
 
@@ -138,6 +92,11 @@ static void close_image(struct images *im, uint32_t id)
 	}
 }
 
+static bool waits(const struct image *image)
+{
+	return image->queued || image->rows_queued || image->serial != 0 || image_rows_asked(image);
+}
+
 /* Closes the descriptor least recently seen, first among those nobody waits for. */
 static void make_room(struct images *im)
 {
@@ -145,15 +104,14 @@ static void make_room(struct images *im)
 
 	for (size_t i = 1; i < im->open.nr; i++) {
 		const struct image *a = im->at.at[im->open.at[i]], *b = im->at.at[oldest];
-
-		bool a_waits = a->queued || a->rows_queued, b_waits = b->queued || b->rows_queued;
+		bool a_waits = waits(a), b_waits = waits(b);
 
 		if (a_waits != b_waits ? b_waits : a->seen < b->seen)
 			oldest = im->open.at[i];
 	}
-	close_image(im, oldest);
+	image_close(im, oldest);
 	if (im->at.at[oldest]->state == IMAGE_OPEN)
-		set_state(im, im->at.at[oldest], IMAGE_UNSEEN);
+		image_set_state(im, im->at.at[oldest], IMAGE_UNSEEN);
 }
 
 /* Copies a sight; false without memory. */
@@ -183,8 +141,17 @@ static bool keep_sight(struct images *im, struct image *image, const struct imag
 	return true;
 }
 
-/* Opens the file of the last sight.  On failure the image has failed. */
-static void open_image(struct images *im, uint32_t id)
+/* With a loader, what is inside a file is not looked at here: the build-id is compared later. */
+int image_open_again(const struct images *im, const struct image *image, struct reason *why)
+{
+	struct image_sight sight = image->sight;
+
+	if (im->loader != NULL)
+		sight.build_id_size = 0;
+	return open_mapped(&sight, why);
+}
+
+void image_open(struct images *im, uint32_t id)
 {
 	struct image *image = im->at.at[id];
 	struct reason why = { 0 };
@@ -193,9 +160,9 @@ static void open_image(struct images *im, uint32_t id)
 	if (im->open.nr >= DESCRIPTORS_MAX)
 		make_room(im);
 	image->tries++;
-	fd = open_mapped(&image->sight, &why);
+	fd = image_open_again(im, image, &why);
 	if (fd < 0) {
-		fail(im, image, &why);
+		image_fail(im, image, &why);
 		return;
 	}
 	if (vec_push(&im->open, id) != 0) {
@@ -204,29 +171,28 @@ static void open_image(struct images *im, uint32_t id)
 	}
 	image->fd = fd;
 	image->tries = 0;
-	set_why(image, "");
-	set_state(im, image, IMAGE_OPEN);
+	image_set_text(&image->why, "");
+	image_set_state(im, image, IMAGE_OPEN);
 }
 
-/* Puts an image in the queue once it is wanted and there is something to read. */
-static void enqueue(struct images *im, uint32_t id)
+void image_enqueue(struct images *im, uint32_t id)
 {
 	struct image *image = im->at.at[id];
 
-	if (!image->wanted || !image->known || image->queued || image->state == IMAGE_LOADED ||
-	    image->state == IMAGE_FAILED)
+	if (!image->wanted || !image->known || image->queued || image->serial != 0 ||
+	    image->state == IMAGE_LOADED || image->state == IMAGE_FAILED)
 		return;
 	if (vec_push(&im->queue, id) == 0)
 		image->queued = true;
 }
 
-/* The same for rows, which may be read after the symbols or where those failed. */
-static void enqueue_rows(struct images *im, uint32_t id)
+/* Rows may be read after the symbols, or where those failed. */
+void image_enqueue_rows(struct images *im, uint32_t id)
 {
 	struct image *image = im->at.at[id];
 
 	if (image->rows_state != ROWS_WANTED || !image->known || image->rows_queued ||
-	    image->rows_tries >= OPEN_TRIES_MAX)
+	    image->rows_serial != 0 || image->rows_tries >= IMAGE_TRIES_MAX)
 		return;
 	if (vec_push(&im->rows_queue, id) == 0)
 		image->rows_queued = true;
@@ -253,18 +219,18 @@ void images_see(struct images *im, uint32_t id, const struct image_sight *sight)
 	image->seen = ++im->stamp;
 	if (image->rows_state == ROWS_WANTED && !image->rows_queued && image->state != IMAGE_OPEN &&
 	    keep_sight(im, image, sight))
-		enqueue_rows(im, id);
+		image_enqueue_rows(im, id);
 	if (image->state == IMAGE_LOADED || image->state == IMAGE_OPEN)
 		return;
-	if (image->state == IMAGE_FAILED && image->tries >= OPEN_TRIES_MAX)
+	if (image->state == IMAGE_FAILED && image->tries >= IMAGE_TRIES_MAX)
 		return;
 	if (!keep_sight(im, image, sight))
 		return;
 	if (sight->vdso)
-		set_state(im, image, IMAGE_OPEN);
+		image_set_state(im, image, IMAGE_OPEN);
 	else
-		open_image(im, id);
-	enqueue(im, id);
+		image_open(im, id);
+	image_enqueue(im, id);
 }
 
 void images_want(struct images *im, uint32_t id)
@@ -277,37 +243,7 @@ void images_want(struct images *im, uint32_t id)
 	if (image == NULL)
 		return;
 	image->wanted = true;
-	enqueue(im, id);
-}
-
-static int vdso_of(const struct image *image, const void **ret, size_t *ret_size,
-		   struct reason *why)
-{
-	const struct image_sight *s = &image->sight;
-	int err = vdso_bytes(ret, ret_size, why);
-
-	if (err == 0 && s->end != 0 && s->end - s->start != *ret_size)
-		err = reason_set(why, -ENOEXEC, "the vdso of another word size");
-	return err;
-}
-
-static int build_vdso(const struct image *image, struct table_bytes *ret, struct reason *why)
-{
-	const void *bytes;
-	size_t size;
-	int err = vdso_of(image, &bytes, &size, why);
-
-	return err != 0 ? err : build_table_memory(bytes, size, &build_defaults, ret, why);
-}
-
-static int build_file(const struct image *image, struct table_bytes *ret, struct reason *why)
-{
-	int debug_fd = debugfile_open(image->fd, image->sight.pid, image->path);
-	int err = build_table(image->fd, debug_fd, &build_defaults, ret, why);
-
-	if (debug_fd >= 0)
-		close(debug_fd);
-	return err;
+	image_enqueue(im, id);
 }
 
 /* Says it where names will be few. */
@@ -317,100 +253,77 @@ static void judge_source(struct image *image)
 		return;
 	switch ((enum table_source)image->table.header->source) {
 	case TABLE_NO_NAMES:
-		set_why(image, "it is stripped of all symbols; install its debug package");
+		image_set_text(&image->why,
+			       "it is stripped of all symbols; install its debug package");
 		break;
 	case TABLE_DYNSYM:
-		set_why(image, "only exported functions have names; install its debug package");
+		image_set_text(&image->why,
+			       "only exported functions have names; install its debug package");
 		break;
 	default:
-		set_why(image, "");
+		image_set_text(&image->why, "");
 	}
 }
 
-static void load(struct images *im, uint32_t id)
+/* Nothing more to be tried.  The descriptor stays where rows may be asked for. */
+static void after_table(struct images *im, uint32_t id)
 {
 	struct image *image = im->at.at[id];
-	struct reason why = { 0 };
-	int err;
 
-	if (!image->sight.vdso && image->fd < 0)
-		open_image(im, id);
-	if (!image->sight.vdso && image->fd < 0)
-		return;
-	if (image->sight.vdso)
-		err = build_vdso(image, &image->bytes, &why);
-	else
-		err = build_file(image, &image->bytes, &why);
+	image->tries = IMAGE_TRIES_MAX;
 	if (!im->by_rows || image->rows_state >= ROWS_READY)
-		close_image(im, id);
-	image->tries = OPEN_TRIES_MAX;
-	if (err != 0 || table_check(image->bytes.at, image->bytes.size, &image->table) != 0) {
-		fail(im, image, &why);
-		return;
-	}
-	im->bytes += image->bytes.size;
-	judge_source(image);
-	set_state(im, image, IMAGE_LOADED);
-	/* What libelf and the demangler freed would else stay with the process as garbage between
-	 * what lives. */
-	if (image->bytes.size >= TRIM_BYTES)
-		malloc_trim(0);
+		image_close(im, id);
 }
 
-static int build_rows_of_vdso(struct image *image, struct reason *why)
-{
-	const void *bytes;
-	size_t size;
-	int err = vdso_of(image, &bytes, &size, why);
-
-	return err != 0 ? err : rows_build_memory(bytes, size, &image->rows_bytes, why);
-}
-
-static int build_rows_of_file(struct image *image, int fd, struct reason *why)
-{
-	int debug_fd = debugfile_open(fd, image->sight.pid, image->path);
-	int err = rows_build(fd, debug_fd, &image->rows_bytes, why);
-
-	if (debug_fd >= 0)
-		close(debug_fd);
-	return err;
-}
-
-/*
- * Reads the rows of an image.  A file that cannot be opened leaves them wanted: they are tried
- * again when another process maps it.
- */
-static void load_rows(struct images *im, uint32_t id)
+void image_take_table(struct images *im, uint32_t id, struct image_bytes bytes)
 {
 	struct image *image = im->at.at[id];
-	struct reason why = { 0 };
-	int fd = image->fd, err;
 
+	image->bytes = bytes;
+	im->bytes += bytes.size;
+	judge_source(image);
+	image_set_state(im, image, IMAGE_LOADED);
+	after_table(im, id);
+}
+
+void image_fail_table(struct images *im, uint32_t id, const struct reason *why)
+{
+	image_fail(im, im->at.at[id], why);
+	after_table(im, id);
+}
+
+static void after_rows(struct images *im, uint32_t id, enum rows_state state)
+{
+	struct image *image = im->at.at[id];
+
+	image->rows_state = state;
 	im->changed++;
-	if (image->sight.vdso) {
-		err = build_rows_of_vdso(image, &why);
-	} else {
-		if (fd < 0)
-			fd = open_mapped(&image->sight, &why);
-		if (fd < 0) {
-			image->rows_tries++;
-			set_text(&image->rows_why, why.text);
-			return;
-		}
-		err = build_rows_of_file(image, fd, &why);
-		if (image->fd < 0)
-			close(fd);
-		else if (image->state != IMAGE_OPEN)
-			close_image(im, id);
-	}
-	image->rows_state = ROWS_FAILED;
-	set_text(&image->rows_why, why.text);
-	if (err != 0 || rows_check(image->rows_bytes.at, image->rows_bytes.size, &image->rows) != 0)
-		return;
-	image->rows_state = ROWS_READY;
-	im->bytes += image->rows_bytes.size;
-	if (image->rows_bytes.size >= TRIM_BYTES)
-		malloc_trim(0);
+	if (image->state != IMAGE_OPEN)
+		image_close(im, id);
+}
+
+void image_take_rows(struct images *im, uint32_t id, struct image_bytes bytes)
+{
+	struct image *image = im->at.at[id];
+
+	image->rows_bytes = bytes;
+	im->bytes += bytes.size;
+	image_set_text(&image->rows_why, "");
+	after_rows(im, id, ROWS_READY);
+}
+
+void image_fail_rows(struct images *im, uint32_t id, const struct reason *why)
+{
+	image_set_text(&im->at.at[id]->rows_why, why->text);
+	after_rows(im, id, ROWS_FAILED);
+}
+
+static void free_bytes(struct image_bytes *b)
+{
+	if (b->mapped)
+		loader_bytes_free(b->at, b->size);
+	else
+		free(b->at);
 }
 
 static uint64_t now_ns(void)
@@ -421,24 +334,43 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
 
+/* Does one thing that waits; false where the loader has no room for it now. */
+static bool work_once(struct images *im)
+{
+	bool rows = im->rows_queue.nr > 0, done = true;
+	uint32_t id = rows ? im->rows_queue.at[--im->rows_queue.nr] : im->queue.at[--im->queue.nr];
+
+	if (rows)
+		im->at.at[id]->rows_queued = false;
+	else
+		im->at.at[id]->queued = false;
+	if (im->loader != NULL)
+		done = rows ? image_ask_rows(im, id) : image_ask(im, id);
+	else if (rows)
+		image_load_rows(im, id);
+	else
+		image_load(im, id);
+	if (!done && rows)
+		image_enqueue_rows(im, id);
+	else if (!done)
+		image_enqueue(im, id);
+	return done;
+}
+
+static size_t nr_queued(const struct images *im)
+{
+	return im->queue.nr + im->rows_queue.nr;
+}
+
 size_t images_work(struct images *im, uint64_t budget_ns)
 {
 	uint64_t start = images_wanting(im) > 0 ? now_ns() : 0;
 	size_t changed;
 
-	while (images_wanting(im) > 0) {
-		uint32_t id;
-
-		if (im->rows_queue.nr > 0) {
-			id = im->rows_queue.at[--im->rows_queue.nr];
-			im->at.at[id]->rows_queued = false;
-			load_rows(im, id);
-		} else {
-			id = im->queue.at[--im->queue.nr];
-			im->at.at[id]->queued = false;
-			load(im, id);
-		}
-		if (now_ns() - start >= budget_ns)
+	if (im->loader != NULL)
+		images_take_answers(im);
+	while (nr_queued(im) > 0 && (im->loader == NULL || loader_has_room(im->loader))) {
+		if (!work_once(im) || now_ns() - start >= budget_ns)
 			break;
 	}
 	changed = im->changed;
@@ -448,7 +380,7 @@ size_t images_work(struct images *im, uint64_t budget_ns)
 
 size_t images_wanting(const struct images *im)
 {
-	return im->queue.nr + im->rows_queue.nr;
+	return nr_queued(im) + (im->loader != NULL ? loader_in_flight(im->loader) : 0);
 }
 
 enum image_state images_state(const struct images *im, uint32_t id)
@@ -504,9 +436,9 @@ static int rows_later(struct images *im, uint32_t id)
 	if (image->rows_state == ROWS_UNASKED) {
 		image->rows_state = ROWS_WANTED;
 		im->by_rows = true;
-		enqueue_rows(im, id);
+		image_enqueue_rows(im, id);
 	}
-	return image->known && !image->rows_queued ? -ENODATA : -EAGAIN;
+	return image->known && !image->rows_queued && !image_rows_asked(image) ? -ENODATA : -EAGAIN;
 }
 
 int images_rule(struct images *im, uint32_t id, uint64_t offset, const struct unwind_rule **ret)
@@ -540,13 +472,15 @@ void images_forget(struct images *im, uint32_t id)
 		im->queue.nr = dequeue(im->queue.at, im->queue.nr, id);
 	if (image->rows_queued)
 		im->rows_queue.nr = dequeue(im->rows_queue.at, im->rows_queue.nr, id);
-	close_image(im, id);
+	image_close(im, id);
 	im->bytes -= sizeof(*image) + image->bytes.size + image->rows_bytes.size;
 	im->bytes -= image->path != NULL ? strlen(image->path) + 1 : 0;
-	free(image->bytes.at);
+	free_bytes(&image->bytes);
 	free(image->path);
 	free(image->why);
-	free(image->rows_bytes.at);
+	free_bytes(&image->rows_bytes);
+	im->bytes -= image->clue != NULL ? sizeof(*image->clue) : 0;
+	free(image->clue);
 	free(image->rows_why);
 	free(image);
 	im->at.at[id] = NULL;

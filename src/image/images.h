@@ -4,7 +4,8 @@
  * the space). images_see() keeps a descriptor of the mapped file from the moment it is seen;
  * images_work() builds tables from those, newest wanted first.  A failure is kept like a result and
  * is not tried again. Tables are flat and checked (table.h); building is a pure function from
- * descriptors to a table (build.h), so that a separate process may do it.
+ * descriptors to a table (build.h), so that a separate process does it where there is one
+ * (loader.h).
  */
 #ifndef PTOP_IMAGE_IMAGES_H
 #define PTOP_IMAGE_IMAGES_H
@@ -18,6 +19,15 @@ struct images;
 
 struct images *images_new(void);
 void images_free(struct images *im);
+
+/*
+ * From now on files are read by the loader (borrowed; outlives @im), none in this process:
+ * images_work() sends requests and takes answers without ever waiting, and images_fd() becomes
+ * readable when it should be called; -1 without a loader.
+ */
+struct loader;
+void images_use_loader(struct images *im, struct loader *l);
+int images_fd(const struct images *im);
 
 /* Where the file of an image was seen.  Strings are borrowed during the call. */
 struct image_sight {
@@ -42,8 +52,9 @@ void images_see(struct images *im, uint32_t image, const struct image_sight *sig
 /* Marks an image as wanted: a sample fell into it. Cheap; idempotent. */
 void images_want(struct images *im, uint32_t image);
 
-/* Builds wanted tables and rows, rows first, for at most about @budget_ns; returns how many states
- * changed. images_wanting(): how many still wait. */
+/* Builds wanted tables and rows, rows first, for at most about @budget_ns, or has the loader do so;
+ * returns how many states changed. images_wanting(): how many still wait, here or for an answer of
+ * the loader (where images_work() changed nothing, wait for images_fd()). */
 size_t images_work(struct images *im, uint64_t budget_ns);
 size_t images_wanting(const struct images *im);
 

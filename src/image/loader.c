@@ -198,9 +198,11 @@ static void arm(struct loader *l)
 {
 	uint64_t due = 0;
 
-	if (l->gone || l->nr == 0)
+	if (l->nr == 0)
 		return;
-	if (l->worker_fd < 0)
+	if (l->gone)
+		due = 1; /* all have failed: to be taken at once */
+	else if (l->worker_fd < 0)
 		due = may_replace_ns(l);
 	else if (patience_ns(l) != 0)
 		due = l->since_ns + patience_ns(l);
@@ -327,15 +329,15 @@ bool loader_take(struct loader *l, struct loader_answer *ret)
 	uint64_t now = now_ns(), expirations;
 	int heard = -EAGAIN;
 
-	if (take_failed(l, ret))
-		return true;
-	if (l->gone)
-		return false;
 	if (l->armed_ns != 0 && now >= l->armed_ns) {
 		if (read(l->timer_fd, &expirations, sizeof(expirations)) < 0 && errno != EAGAIN)
 			lose_all(l);
 		l->armed_ns = 0;
 	}
+	if (take_failed(l, ret))
+		return true;
+	if (l->gone)
+		return false;
 	while (heard == -EAGAIN && l->worker_fd >= 0)
 		heard = hear(l, ret, now);
 	if (heard == 1)
@@ -352,7 +354,7 @@ bool loader_take(struct loader *l, struct loader_answer *ret)
 
 bool loader_has_room(const struct loader *l)
 {
-	return l->nr < LOADER_IN_FLIGHT_MAX && !l->gone;
+	return l->nr < LOADER_IN_FLIGHT_MAX || l->gone;
 }
 
 int loader_send(struct loader *l, const struct loader_request *r, uint64_t *ret_serial)

@@ -70,7 +70,7 @@ struct loader_request {
 	unsigned nr_fds;
 };
 
-/* Whether another request can be sent now. */
+/* Whether loader_send() would not have to say -EAGAIN now. */
 bool loader_has_room(const struct loader *l);
 
 /*
@@ -93,7 +93,8 @@ struct loader_answer {
 	struct rows rows;   /* LOADER_ROWS, within .bytes */
 };
 
-/* The next answer; false where there is none.  Also where deadlines are watched. */
+/* The next answer; false where there is none.  To be called until then: that is also where
+ * deadlines are watched. */
 bool loader_take(struct loader *l, struct loader_answer *ret);
 void loader_bytes_free(void *bytes, size_t size);
 

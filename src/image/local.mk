@@ -8,6 +8,8 @@ libptop_a_SOURCES += \
 	src/image/demangle.c src/image/demangle.h \
 	src/image/elf_file.c src/image/elf_file.h \
 	src/image/images.c src/image/images.h \
+	src/image/images_build.c src/image/images_impl.h \
+	src/image/images_loader.c \
 	src/image/key.c src/image/key.h \
 	src/image/loader.c src/image/loader.h \
 	src/image/loader_child.c src/image/loader_child.h \

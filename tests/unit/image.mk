@@ -7,6 +7,7 @@ check_PROGRAMS += \
 	tests/unit/test_rows_oracle \
 	tests/unit/test_loader \
 	tests/unit/test_loader_hostile \
+	tests/unit/test_loader_images \
 	tests/unit/test_table
 
 elf_bytes_sources = tests/support/elf_bytes.c tests/support/elf_bytes.h
@@ -29,3 +30,6 @@ tests_unit_test_loader_hostile_SOURCES = tests/unit/test_loader_hostile.c tests/
 tests_unit_test_loader_hostile_LDADD = $(unit_LDADD)
 tests_unit_test_rows_oracle_SOURCES = tests/unit/test_rows_oracle.c
 tests_unit_test_rows_oracle_LDADD = $(unit_LDADD)
+tests_unit_test_loader_images_SOURCES = tests/unit/test_loader_images.c tests/unit/loader_bed.h \
+	$(elf_bytes_sources)
+tests_unit_test_loader_images_LDADD = $(unit_LDADD)

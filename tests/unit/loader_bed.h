@@ -4,11 +4,14 @@
 #define PTOP_UNIT_LOADER_BED_H
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "image/loader.h"
@@ -102,6 +105,65 @@ static inline size_t bed_count_descriptors(void)
 		nr++;
 	closedir(d);
 	return nr;
+}
+
+/* Memory that can still be had, in steps of 64 MiB, up to 8 GiB. */
+static inline uint64_t bed_eat(void)
+{
+	const size_t step = (size_t)64 << 20;
+	uint64_t eaten = 0;
+
+	while (eaten < UINT64_C(8) << 30 &&
+	       mmap(NULL, step, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		    -1, 0) != MAP_FAILED)
+		eaten += step;
+	return eaten;
+}
+
+/* What the first word of a file makes the worker do, before it is read as usual. */
+static inline void bed_misbehave(const int *fds)
+{
+	char word[8] = { 0 };
+	volatile int turns = 1;
+
+	if (pread(fds[0], word, sizeof(word) - 1, 0) < 4)
+		return;
+	if (strcmp(word, "SPIN") == 0) {
+		while (turns)
+			turns = 1;
+	} else if (strcmp(word, "DIE!") == 0) {
+		_exit(1);
+	} else if (strcmp(word, "CALL") == 0) {
+		socket(AF_INET, SOCK_STREAM, 0);
+	} else if (strcmp(word, "EXEC") == 0) {
+		mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	}
+}
+
+/* A worker that does as files tell it. */
+static inline void bed_serve(int socket)
+{
+	struct worker_message m;
+	struct worker_request r;
+	int fds[LOADER_FDS_MAX], fd;
+	unsigned nr;
+
+	loader_ready(socket);
+	while (loader_get(socket, &r, sizeof(r), fds, LOADER_FDS_MAX, &nr) == 1) {
+		char word[5] = { 0 };
+
+		loader_begin(socket, &r);
+		bed_misbehave(fds);
+		fd = loader_do(&r, fds, nr, &m);
+		if (pread(fds[0], word, 4, 0) == 4 && strcmp(word, "EAT!") == 0) {
+			m.err = -ENOMEM;
+			snprintf(m.why.text, sizeof(m.why.text), "%lu", bed_eat() >> 20);
+		}
+		loader_close_fds(fds, nr);
+		loader_put(socket, &m, sizeof(m), &fd, fd >= 0);
+		if (fd >= 0)
+			close(fd);
+	}
 }
 
 #endif

@@ -352,7 +352,7 @@ static void workers_that_never_work_are_given_up(void **state)
 		assert_int_equal(a.image, i);
 		assert_int_equal(a.err, -EPIPE);
 	}
-	assert_false(loader_has_room(l));
+	assert_int_equal(loader_in_flight(l), 0);
 	assert_int_equal(loader_replaced(l), 5);
 	loader_free(l);
 }

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the parts of the registry share: images.c keeps it, images_build.c reads files in process,
+ * images_loader.c has them read.  Internal to images.
+ */
+#ifndef PTOP_IMAGE_IMAGES_IMPL_H
+#define PTOP_IMAGE_IMAGES_IMPL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/reason.h"
+#include "base/vec.h"
+#include "image/debugfile.h"
+#include "image/images.h"
+#include "image/rows.h"
+#include "image/table.h"
+
+#define IMAGE_TRIES_MAX 4u
+
+struct loader;
+
+/* A table or rows, from malloc or mapped. */
+struct image_bytes {
+	void *at;
+	size_t size;
+	bool mapped;
+};
+
+enum rows_state { ROWS_UNASKED, ROWS_WANTED, ROWS_READY, ROWS_FAILED };
+
+struct image {
+	struct image_sight sight; /* the last; its strings are owned: .path, build_id below */
+	char *path;
+	uint8_t build_id[20];
+	enum image_state state;
+	int fd;
+	uint64_t seen; /* stamp of the last sight */
+	unsigned tries;
+	bool known, wanted, queued;
+	struct image_bytes bytes;
+	struct table table;
+	char *why; /* NULL: nothing to say */
+	enum rows_state rows_state;
+	bool rows_queued;
+	unsigned rows_tries;
+	struct image_bytes rows_bytes;
+	struct rows rows;
+	char *rows_why;
+	/* By the loader: requests without answer (0: none), and what the first one told. */
+	uint64_t clue_serial, serial, rows_serial;
+	struct debug_clue *clue;
+};
+
+struct images {
+	VEC(struct image *) at; /* by id; NULL: never heard of */
+	VEC(uint32_t) queue;    /* last in, first built */
+	VEC(uint32_t) rows_queue;
+	VEC(uint32_t) open;    /* ids that hold a descriptor */
+	struct loader *loader; /* NULL: files are read here */
+	bool by_rows;          /* somebody asked for rows */
+	uint64_t stamp;
+	size_t changed; /* states, since the last images_work() */
+	size_t bytes;
+};
+
+/* NULL where the id was never heard of. */
+struct image *image_get(const struct images *im, uint32_t id);
+void image_set_state(struct images *im, struct image *image, enum image_state state);
+
+/* Copies @text; "" becomes NULL. */
+void image_set_text(char **to, const char *text);
+void image_fail(struct images *im, struct image *image, const struct reason *why);
+
+/* Opens the file of the last sight as the image's descriptor.  On failure the image has failed. */
+void image_open(struct images *im, uint32_t id);
+void image_close(struct images *im, uint32_t id);
+
+/* The same as a descriptor of the caller's, or -errno. */
+int image_open_again(const struct images *im, const struct image *image, struct reason *why);
+
+/* Puts an image in the queue of what is to be read, once it is wanted and can be. */
+void image_enqueue(struct images *im, uint32_t id);
+void image_enqueue_rows(struct images *im, uint32_t id);
+
+/* Takes bytes that passed their check; image->table or ->rows is set already. */
+void image_take_table(struct images *im, uint32_t id, struct image_bytes bytes);
+void image_take_rows(struct images *im, uint32_t id, struct image_bytes bytes);
+
+/* No table, no rows, for good. */
+void image_fail_table(struct images *im, uint32_t id, const struct reason *why);
+void image_fail_rows(struct images *im, uint32_t id, const struct reason *why);
+
+/* images_build.c: read now. */
+void image_load(struct images *im, uint32_t id);
+void image_load_rows(struct images *im, uint32_t id);
+
+/* images_loader.c: ask for what an image waits for; false: not now, it waits on.  Takes all answers
+ * that are there. */
+bool image_ask(struct images *im, uint32_t id);
+bool image_ask_rows(struct images *im, uint32_t id);
+void images_take_answers(struct images *im);
+/* Whether a request that would give rows is on its way. */
+bool image_rows_asked(const struct image *image);
+
+#endif
