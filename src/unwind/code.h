@@ -17,25 +17,22 @@
 #include "image/images.h"
 #include "image/rows.h"
 #include "space/space.h"
-
-enum code_rows {
-	CODE_ROWS,   /* .rule is of the image's rows; RULE_CFA_NONE: they do not cover it */
-	CODE_NONE,   /* an image without rows, or one that could not be read */
-	CODE_JIT,    /* anonymous memory */
-	CODE_NOWHERE /* no mapping, or none that may be executed */
-};
+#include "unwind/plain.h"
 
 struct code {
 	uint64_t addr;
-	const struct unwind_rule *rule;
+	uint64_t how; /* plain.h, or a pointer to the rule: code_rule() */
 	uint64_t offset;
 	uint32_t image;
-	uint32_t generation; /* of the mappings; 0: an empty entry */
+	uint32_t generation; /* of the mappings */
 };
+
+enum { CODE_SETS_LOG2 = 13, CODE_SETS = 1 << CODE_SETS_LOG2, CODE_WAYS = 2 }; /* 512 KiB */
 
 struct code_table {
 	struct images *images;
 	struct code *entries;
+	struct code asked;  /* the last that is not kept in .entries */
 	uint64_t forgotten; /* a bit for each image number % 64 whose entries must go */
 };
 
@@ -53,12 +50,52 @@ struct code_view { /* whose addresses are meant */
 	uint32_t generation;
 };
 
-/*
- * What is at @addr.  0; -EAGAIN: ret->image is still being read (its place is right, its rule is
- * none).
- */
-int code_find(const struct code_view *v, uint64_t addr, struct code *ret);
+/* What code_find() does where the memory does not know. */
+int code_ask(const struct code_view *v, uint64_t addr, const struct code **ret);
 
-enum code_rows code_rows(const struct code *c);
+/* The pair of entries where an address would be. */
+static inline struct code *code_set(const struct code_view *v, uint64_t addr)
+{
+	uint64_t mix = (addr ^ (uint64_t)v->generation << 32) * 0x9e3779b97f4a7c15ull;
+
+	return &v->table->entries[(mix >> (64 - CODE_SETS_LOG2)) * CODE_WAYS];
+}
+
+/*
+ * What is at @addr.  0; -EAGAIN: (*ret)->image is still being read (its place is right, its rule is
+ * none).  Borrowed until the next call.
+ */
+static inline int code_find(const struct code_view *v, uint64_t addr, const struct code **ret)
+{
+	const struct code *set = code_set(v, addr);
+
+	for (int i = 0; i < CODE_WAYS; i++) {
+		if (set[i].addr == addr && set[i].generation == v->generation) {
+			*ret = &set[i];
+			return 0;
+		}
+	}
+	return code_ask(v, addr, ret);
+}
+
+/* Where there is no rule, which of these tells why. */
+extern const struct unwind_rule code_no_rows, code_jit, code_nowhere;
+
+static inline uint64_t code_how(const struct unwind_rule *rule)
+{
+	return plain_of(rule) ?: (uint64_t)(uintptr_t)rule;
+}
+
+static inline struct unwind_rule code_rule(const struct code *c)
+{
+	if (c->how & PLAIN)
+		return plain_rule(c->how);
+	return *(const struct unwind_rule *)(uintptr_t)c->how;
+}
+
+static inline bool code_is(const struct code *c, const struct unwind_rule *rule)
+{
+	return c->how == (uint64_t)(uintptr_t)rule;
+}
 
 #endif

@@ -18,7 +18,8 @@
 enum verdict { SENSE, NONSENSE, UNSURE };
 
 /* Whether the frame @f returns to code; *@ret is what is there. */
-static enum verdict in_code(const struct frame *f, const struct code_view *view, struct code *ret)
+static enum verdict in_code(const struct frame *f, const struct code_view *view,
+			    const struct code **ret)
 {
 	uint64_t pc = f->regs.value[f->machine->pc];
 
@@ -26,7 +27,7 @@ static enum verdict in_code(const struct frame *f, const struct code_view *view,
 		return NONSENSE;
 	if (code_find(view, f->exact ? pc : pc - 1, ret) != 0)
 		return UNSURE;
-	return code_rows(ret) != CODE_NOWHERE ? SENSE : NONSENSE;
+	return !code_is(*ret, &code_nowhere) ? SENSE : NONSENSE;
 }
 
 /* Whether the frame @f, at @code, leads on to another or is the outermost. */
@@ -34,27 +35,27 @@ static enum verdict leads_on(const struct frame *f, const struct stack_copy *sta
 			     const struct code_view *view, const struct code *code,
 			     uint32_t *ret_waiting)
 {
+	struct unwind_rule rule = code_rule(code);
 	struct frame next = *f;
-	struct code there;
+	const struct code *there;
 	enum verdict verdict;
 	enum step step;
 
-	if (code->rule->cfa == RULE_CFA_NONE && !(code->rule->flags & RULE_END))
+	if (rule.cfa == RULE_CFA_NONE && !(rule.flags & RULE_END))
 		step = frame_step_chain(f, stack, &next);
 	else
-		step = frame_step(&next, stack, code->rule);
+		step = frame_step(&next, stack, &rule);
 	if (step == STEP_END)
 		return SENSE;
 	if (step == STEP_CUT)
-		return code->rule->cfa == RULE_CFA_REG && code->rule->cfa_reg == f->machine->sp
-			       ? SENSE
-			       : NONSENSE;
+		return rule.cfa == RULE_CFA_REG && rule.cfa_reg == f->machine->sp ? SENSE
+										  : NONSENSE;
 	if (step != STEP_OK)
 		return NONSENSE;
 	if (next.regs.value[next.machine->pc] == 0)
 		return SENSE;
 	verdict = in_code(&next, view, &there);
-	*ret_waiting = there.image;
+	*ret_waiting = there->image;
 	return verdict;
 }
 
@@ -64,17 +65,17 @@ static int try_called(struct frame *f, const struct stack_copy *stack, const str
 {
 	enum verdict verdict = NONSENSE;
 	struct frame next;
-	struct code code;
+	const struct code *code;
 
 	*ret = STEP_BROKEN;
 	if (!f->exact || frame_step_called(f, stack, &next) != STEP_OK)
 		return 0;
 	if (next.regs.value[f->machine->pc] != 0) {
 		verdict = in_code(&next, view, &code);
-		*ret_waiting = code.image;
+		*ret_waiting = code->image;
 	}
 	if (verdict == SENSE)
-		verdict = leads_on(&next, stack, view, &code, ret_waiting);
+		verdict = leads_on(&next, stack, view, code, ret_waiting);
 	if (verdict == UNSURE)
 		return -EAGAIN;
 	if (verdict == SENSE) {
@@ -92,7 +93,7 @@ static int try_chain(struct frame *f, const struct stack_copy *stack, const stru
 	bool known = frame_knows(f, f->machine->bp);
 	enum verdict verdict;
 	struct frame next;
-	struct code code;
+	const struct code *code;
 
 	/* The outermost function of a thread or program clears the frame pointer. */
 	if (known && bp == 0) {
@@ -109,7 +110,7 @@ static int try_chain(struct frame *f, const struct stack_copy *stack, const stru
 	}
 	verdict = in_code(&next, view, &code);
 	if (verdict == UNSURE) {
-		*ret_waiting = code.image;
+		*ret_waiting = code->image;
 		return -EAGAIN;
 	}
 	if (verdict == SENSE)
@@ -122,7 +123,7 @@ static int try_chain(struct frame *f, const struct stack_copy *stack, const stru
 int guess_step(struct frame *f, const struct stack_copy *stack, const struct code_view *view,
 	       const struct code *code, enum step *ret, uint32_t *ret_waiting)
 {
-	bool jit = code_rows(code) == CODE_JIT;
+	bool jit = code_is(code, &code_jit);
 	enum step first;
 	int err;
 

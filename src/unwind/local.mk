@@ -4,5 +4,6 @@ libptop_a_SOURCES += \
 	src/unwind/code.c src/unwind/code.h \
 	src/unwind/frame.c src/unwind/frame.h \
 	src/unwind/guess.c src/unwind/guess.h \
+	src/unwind/plain.h \
 	src/unwind/regs.c \
 	src/unwind/unwind.c src/unwind/unwind.h

@@ -3,10 +3,15 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "unwind/code.h"
 #include "unwind/frame.h"
 #include "unwind/guess.h"
+
+/* How far above the frame in work the stack is fetched ahead, from memory mostly: frames are short.
+ */
+#define AHEAD 1024u
 
 struct unwinder {
 	struct code_table code;
@@ -36,14 +41,83 @@ void unwinder_forget(struct unwinder *u, uint32_t image)
 	code_forget(&u->code, image);
 }
 
+/*
+ * What changes from frame to frame, in registers of this machine: nearly all steps are plain, and
+ * only others go through the whole struct frame.
+ */
+struct hot {
+	uint64_t pc, sp, bp, bx;
+	uint64_t known; /* as unwind_regs.known */
+};
+
+static inline struct hot hot_of(const struct frame *f)
+{
+	const struct machine *m = f->machine;
+	const uint64_t *value = f->regs.value;
+
+	return (struct hot){ value[m->pc], value[m->sp], value[m->bp], value[m->bx],
+			     f->regs.known };
+}
+
+static inline void hot_into(const struct hot *h, struct frame *f)
+{
+	const struct machine *m = f->machine;
+
+	f->regs.value[m->bx] = h->bx;
+	f->regs.value[m->bp] = h->bp;
+	f->regs.value[m->sp] = h->sp;
+	f->regs.value[m->pc] = h->pc;
+	f->regs.known = h->known;
+}
+
+/* The word at @offset of the copy where @saved, else @old; without a branch, for which it is is
+ * hard to predict.  *@bad collects what lies outside. */
+static inline uint64_t word_or(const struct stack_copy *stack, uint64_t saved, uint64_t offset,
+			       uint64_t old, uint64_t *bad)
+{
+	uint64_t word, out, mask = 0 - saved;
+
+	offset &= mask;
+	out = offset > stack->size - 8;
+	*bad |= out;
+	memcpy(&word, stack->at + (offset & (out - 1)), 8);
+	return old ^ ((old ^ word) & mask);
+}
+
+/* The step of a plain rule on x86-64, from a copy of 8 bytes or more.  false: something is wrong
+ * with it, and nothing changed; frame_step() will tell. */
+static inline bool hot_step(struct hot *h, const struct stack_copy *stack, uint64_t plain)
+{
+	uint64_t by_bp = plain_bit(plain, PLAIN_BY_BP);
+	uint64_t bp_saved = plain_bit(plain, PLAIN_BP_SAVED);
+	uint64_t bx_saved = plain_bit(plain, PLAIN_BX_SAVED);
+	uint64_t cfa = (h->sp ^ ((h->sp ^ h->bp) & (0 - by_bp))) + plain_cfa(plain);
+	uint64_t at = cfa - stack->sp, ahead = at + AHEAD, ra, bp, bx;
+	uint64_t bad = (cfa & 7) | (cfa <= h->sp) | (by_bp & ~(h->known >> DWARF_X86_64_BP));
+
+	__builtin_prefetch(stack->at + (ahead < stack->size ? ahead : 0));
+	ra = word_or(stack, 1, at - 8, 0, &bad);
+	bp = word_or(stack, bp_saved, at + plain_bp(plain), h->bp, &bad);
+	bx = word_or(stack, bx_saved, at + plain_bx(plain), h->bx, &bad);
+	if (bad)
+		return false;
+	h->known |= bp_saved << DWARF_X86_64_BP | bx_saved << DWARF_X86_64_BX;
+	h->sp = cfa;
+	h->bp = bp;
+	h->bx = bx;
+	h->pc = ra;
+	return true;
+}
+
 /* One step from @f at @code: by its rule, else by a guess.  0, or -EAGAIN and ret->waiting. */
 static int step(struct frame *f, const struct stack_copy *stack, const struct code_view *view,
 		const struct code *code, enum step *ret_step, struct unwound *ret)
 {
+	struct unwind_rule rule = code_rule(code);
 	int err;
 
-	if (code->rule->cfa != RULE_CFA_NONE || (code->rule->flags & RULE_END)) {
-		*ret_step = frame_step(f, stack, code->rule);
+	if (rule.cfa != RULE_CFA_NONE || (rule.flags & RULE_END)) {
+		*ret_step = frame_step(f, stack, &rule);
 		ret->by_rules += *ret_step == STEP_OK;
 		return 0;
 	}
@@ -58,26 +132,54 @@ static const enum unwind_end ends[] = {
 	[STEP_BROKEN] = UNWIND_BROKEN,
 };
 
-/* From frame to frame; the innermost one's code is in @code. */
-static void walk(struct frame *f, const struct stack_copy *stack, const struct code_view *view,
-		 struct code *code, struct place *places, uint32_t max, struct unwound *ret)
+/* Any step.  false: the walk ends here, as *@ret tells. */
+static bool slow_step(struct hot *h, struct frame *f, const struct stack_copy *stack,
+		      const struct code_view *view, const struct code *code, struct unwound *ret)
 {
-	const uint64_t *pc = &f->regs.value[f->machine->pc];
+	enum step how;
+
+	hot_into(h, f);
+	if (step(f, stack, view, code, &how, ret) != 0) {
+		ret->end = UNWIND_WAIT;
+		return false;
+	}
+	*h = hot_of(f);
+	if (how != STEP_OK)
+		ret->end = ends[how];
+	return how == STEP_OK;
+}
+
+/* Where a frame is.  Nobody called the trampoline that a handler returns to: its first byte is
+ * meant. */
+static inline struct place place_of(const struct code *code, bool exact)
+{
+	bool trampoline = !exact && !(code->how & PLAIN) && (code_rule(code).flags & RULE_SIGNAL);
+
+	return (struct place){ code->image, code->offset + trampoline };
+}
+
+/* From frame to frame; the innermost one's code is @code. */
+static void walk(struct frame *f, const struct stack_copy *stack, const struct code_view *view,
+		 const struct code *code, struct place *places, uint32_t max, struct unwound *ret)
+{
+	uint64_t plain = f->regs.machine == UNWIND_X86_64 && stack->size >= 8 ? PLAIN : 0;
+	struct hot h = hot_of(f);
+	int err;
 
 	for (;;) {
-		enum step how;
-		int err;
-
-		if (step(f, stack, view, code, &how, ret) != 0) {
-			ret->end = UNWIND_WAIT;
+		if ((code->how & plain) && hot_step(&h, stack, code->how)) {
+			h.known &= f->machine->followed;
+			f->exact = false;
+			ret->by_rules++;
+		} else if (!slow_step(&h, f, stack, view, code, ret)) {
 			return;
 		}
-		if (how != STEP_OK || *pc == 0) {
-			ret->end = how != STEP_OK ? ends[how] : UNWIND_COMPLETE;
+		if (h.pc == 0) {
+			ret->end = UNWIND_COMPLETE;
 			return;
 		}
-		err = code_find(view, f->exact ? *pc : *pc - 1, code);
-		if (code_rows(code) == CODE_NOWHERE) {
+		err = code_find(view, f->exact ? h.pc : h.pc - 1, &code);
+		if (code_is(code, &code_nowhere)) {
 			ret->end = UNWIND_BROKEN;
 			return;
 		}
@@ -85,11 +187,7 @@ static void walk(struct frame *f, const struct stack_copy *stack, const struct c
 			ret->end = UNWIND_DEEP;
 			return;
 		}
-		/* Nobody called the trampoline that a handler returns to: its first byte is meant.
-		 */
-		if (code->rule->flags & RULE_SIGNAL && !f->exact)
-			code->offset++;
-		places[ret->nr++] = (struct place){ code->image, code->offset };
+		places[ret->nr++] = place_of(code, f->exact);
 		if (err != 0) {
 			ret->end = UNWIND_WAIT;
 			ret->waiting = code->image;
@@ -106,15 +204,17 @@ struct unwound unwind_user(struct unwinder *u, struct space *s, pid_t pid,
 	struct stack_copy copy = { stack->at, regs->value[f.machine->sp], stack->size };
 	struct code_view view = { &u->code, s, pid, space_generation(s, pid) };
 	struct unwound ret = { 0 };
-	struct code code;
+	const struct code *code;
 
 	code_settle(&u->code);
+	for (uint64_t i = 0; i < AHEAD && i < copy.size; i += 64)
+		__builtin_prefetch(copy.at + i);
 	if (code_find(&view, f.regs.value[f.machine->pc], &code) != 0) {
 		ret.end = UNWIND_WAIT;
-		ret.waiting = code.image;
+		ret.waiting = code->image;
 	}
-	places[ret.nr++] = (struct place){ code.image, code.offset };
+	places[ret.nr++] = (struct place){ code->image, code->offset };
 	if (ret.end != UNWIND_WAIT)
-		walk(&f, &copy, &view, &code, places, max, &ret);
+		walk(&f, &copy, &view, code, places, max, &ret);
 	return ret;
 }
