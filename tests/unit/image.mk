@@ -2,8 +2,10 @@
 check_PROGRAMS += \
 	tests/unit/test_build \
 	tests/unit/test_build_hostile \
+	tests/unit/test_cfi \
 	tests/unit/test_debugfile \
 	tests/unit/test_images \
+	tests/unit/test_rows \
 	tests/unit/test_rows_oracle \
 	tests/unit/test_loader \
 	tests/unit/test_loader_hostile \
@@ -33,3 +35,7 @@ tests_unit_test_rows_oracle_LDADD = $(unit_LDADD)
 tests_unit_test_loader_images_SOURCES = tests/unit/test_loader_images.c tests/unit/loader_bed.h \
 	$(elf_bytes_sources)
 tests_unit_test_loader_images_LDADD = $(unit_LDADD)
+tests_unit_test_cfi_SOURCES = tests/unit/test_cfi.c tests/unit/cfi_bed.h $(elf_bytes_sources)
+tests_unit_test_cfi_LDADD = $(unit_LDADD)
+tests_unit_test_rows_SOURCES = tests/unit/test_rows.c tests/unit/cfi_bed.h $(elf_bytes_sources)
+tests_unit_test_rows_LDADD = $(unit_LDADD)
