@@ -12,7 +12,8 @@ bench_programs = \
 	tests/bench/bench_screen \
 	tests/bench/bench_stacks \
 	tests/bench/bench_store \
-	tests/bench/bench_symbols
+	tests/bench/bench_symbols \
+	tests/bench/bench_unwind
 bench_scripts =
 
 EXTRA_PROGRAMS += $(bench_programs)
@@ -40,6 +41,10 @@ tests_bench_bench_store_SOURCES = tests/bench/bench_store.c
 tests_bench_bench_store_LDADD = $(bench_ldadd)
 tests_bench_bench_symbols_SOURCES = tests/bench/bench_symbols.c
 tests_bench_bench_symbols_LDADD = $(bench_ldadd)
+tests_bench_bench_unwind_SOURCES = tests/bench/bench_unwind.c \
+	tests/support/dwfl_oracle.c tests/support/dwfl_oracle.h \
+	tests/support/stack_samples.c tests/support/stack_samples.h
+tests_bench_bench_unwind_LDADD = $(bench_ldadd)
 
 bench: all $(bench_programs)
 	$(AM_TESTS_ENVIRONMENT) $(SHELL) $(srcdir)/tests/bench/run.sh $(bench_programs) $(bench_scripts)
