@@ -93,6 +93,14 @@ static inline struct unwind_rule code_rule(const struct code *c)
 	return *(const struct unwind_rule *)(uintptr_t)c->how;
 }
 
+/* Nothing is known of how to unwind there. */
+static inline bool code_has_no_rule(const struct code *c)
+{
+	const struct unwind_rule *rule = (const struct unwind_rule *)(uintptr_t)c->how;
+
+	return !(c->how & PLAIN) && rule->cfa == RULE_CFA_NONE && !(rule->flags & RULE_END);
+}
+
 static inline bool code_is(const struct code *c, const struct unwind_rule *rule)
 {
 	return c->how == (uint64_t)(uintptr_t)rule;

@@ -41,7 +41,7 @@ static enum verdict leads_on(const struct frame *f, const struct stack_copy *sta
 	enum verdict verdict;
 	enum step step;
 
-	if (rule.cfa == RULE_CFA_NONE && !(rule.flags & RULE_END))
+	if (code_has_no_rule(code))
 		step = frame_step_chain(f, stack, &next);
 	else
 		step = frame_step(&next, stack, &rule);

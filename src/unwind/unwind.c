@@ -109,6 +109,27 @@ static inline bool hot_step(struct hot *h, const struct stack_copy *stack, uint6
 	return true;
 }
 
+/* The chain of frame pointers where no rule is, where it leads to code: as guess_step() takes it
+ * first but in the innermost frame of a file. */
+static inline bool hot_chain(struct hot *h, const struct stack_copy *stack,
+			     const struct code_view *view)
+{
+	uint64_t at = h->bp - stack->sp, bp, ra;
+	const struct code *code;
+
+	if (!(h->known >> DWARF_X86_64_BP & 1) || h->bp < h->sp || h->bp % 8 || at >= stack->size ||
+	    stack->size - at < 16)
+		return false;
+	memcpy(&bp, stack->at + at, 8);
+	memcpy(&ra, stack->at + at + 8, 8);
+	if (ra == 0 || code_find(view, ra - 1, &code) != 0 || code_is(code, &code_nowhere))
+		return false;
+	h->sp = h->bp + 16;
+	h->bp = bp;
+	h->pc = ra;
+	return true;
+}
+
 /* One step from @f at @code: by its rule, else by a guess.  0, or -EAGAIN and ret->waiting. */
 static int step(struct frame *f, const struct stack_copy *stack, const struct code_view *view,
 		const struct code *code, enum step *ret_step, struct unwound *ret)
@@ -116,7 +137,7 @@ static int step(struct frame *f, const struct stack_copy *stack, const struct co
 	struct unwind_rule rule = code_rule(code);
 	int err;
 
-	if (rule.cfa != RULE_CFA_NONE || (rule.flags & RULE_END)) {
+	if (!code_has_no_rule(code)) {
 		*ret_step = frame_step(f, stack, &rule);
 		ret->by_rules += *ret_step == STEP_OK;
 		return 0;
@@ -168,12 +189,16 @@ static void walk(struct frame *f, const struct stack_copy *stack, const struct c
 
 	for (;;) {
 		if ((code->how & plain) && hot_step(&h, stack, code->how)) {
-			h.known &= f->machine->followed;
 			f->exact = false;
 			ret->by_rules++;
+		} else if (plain && (!f->exact || code_is(code, &code_jit)) &&
+			   code_has_no_rule(code) && hot_chain(&h, stack, view)) {
+			f->exact = false;
+			ret->by_guess++;
 		} else if (!slow_step(&h, f, stack, view, code, ret)) {
 			return;
 		}
+		h.known &= f->machine->followed;
 		if (h.pc == 0) {
 			ret->end = UNWIND_COMPLETE;
 			return;
