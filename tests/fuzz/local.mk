@@ -12,6 +12,7 @@ fuzz_programs = \
 	tests/fuzz/fuzz_kallsyms \
 	tests/fuzz/fuzz_perfmap \
 	tests/fuzz/fuzz_procfs \
+	tests/fuzz/fuzz_rows \
 	tests/fuzz/fuzz_table \
 	tests/fuzz/fuzz_text
 
@@ -43,6 +44,8 @@ tests_fuzz_fuzz_perfmap_SOURCES = tests/fuzz/fuzz_perfmap.c $(fuzz_main)
 tests_fuzz_fuzz_perfmap_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_procfs_SOURCES = tests/fuzz/fuzz_procfs.c $(fuzz_main)
 tests_fuzz_fuzz_procfs_LDADD = $(fuzz_ldadd)
+tests_fuzz_fuzz_rows_SOURCES = tests/fuzz/fuzz_rows.c $(fuzz_main)
+tests_fuzz_fuzz_rows_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_table_SOURCES = tests/fuzz/fuzz_table.c $(fuzz_main)
 tests_fuzz_fuzz_table_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_text_SOURCES = tests/fuzz/fuzz_text.c $(fuzz_main)

@@ -186,7 +186,46 @@ def table_seeds():
     write("table", "trailing-bytes", table(extra=b"more"))
 
 
+def entry(body):
+    body += b"\0" * (-len(body) % 4)
+    return struct.pack("<I", len(body)) + body
+
+
+def frames(augmentation, encoding, ra, initial, code):
+    """One CIE and one function of 64 bytes at 0x100 of a section at 0x1000."""
+    cie = entry(struct.pack("<IB", 0, 1) + augmentation + b"\0\1\x78" + bytes([ra, 1, encoding]) + initial)
+    return cie + entry(struct.pack("<Iii", len(cie) + 4, 0x100 - 0x1000 - len(cie) - 8, 64) + b"\0" + code)
+
+
+def rows_seeds():
+    with tempfile.TemporaryDirectory() as scratch:
+        source, out = os.path.join(scratch, "a.c"), os.path.join(scratch, "a.so")
+        with open(source, "w", encoding="ascii") as file:
+            file.write(SOURCE)
+        subprocess.run(["cc", "-O1", "-nostdlib", "-shared", "-fPIC", "-s", "-Wl,-z,lazy",
+                        "-Wl,-z,noseparate-code", "-o", out, source], check=True)
+        with open(out, "rb") as file:
+            write("rows", "program", file.read())
+        section = os.path.join(scratch, "section")
+        subprocess.run(["objcopy", "-O", "binary", "-j", ".eh_frame", out, section], check=True)
+        with open(section, "rb") as file:
+            write("rows", "eh-frame", file.read())
+    realigned = b"\x45\x0c\x0a\0\x49\x10\6\2\x76\0\x42\x0f\3\x76\x78\6\x0a\x44\x0c\7\x08\x42\x0b"
+    write("rows", "realigned", frames(b"zR", 0x1b, 16, b"\x0c\7\x08\x90\1", realigned))
+    signal = b"\x0f\4\x77\xa0\1\6\x10\x10\3\x77\xa8\1\x10\7\3\x77\xa0\1"
+    write("rows", "signal", frames(b"zRS", 0x1b, 16, b"", signal))
+    write("rows", "aarch64", frames(b"zR", 0x1b, 30, b"\x0c\x1f\0", b"\x41\x2d\x41\x0e\x20\x9d\4\x9e\3\x41\x0d\x1d"))
+    cie = entry(struct.pack("<IB", 2**32 - 1, 4) + b"\0\x08\0\1\x78\x10\x0c\7\x08\x90\1")
+    write("rows", "debug-frame", cie + entry(struct.pack("<IQQ", 0, 0x100, 64) + b"\x41\x0e\x10\x86\2"))
+    rule = struct.pack("<BBBBBBhiiii", 1, 7, 1, 0, 0, 0, 0, 16, -8, 0, 0)
+    body = struct.pack("<4Q", 0, 0x2000, 0x1000, 0x2000) + bytes(24) + rule + struct.pack("<IIHHI", 0x10, 0x20, 1, 0, 0)
+    at = 80
+    write("rows", "rows", struct.pack("<QIIQQIIIIQQQQ", 0x31776f7270747470, 1, 0, at + 96, 0x1000, 2, 2, 1, 0,
+                                      at, at + 80, at + 88, at + 32) + body)
+
+
 decode_seeds()
 text_seeds()
 elf_seeds()
 table_seeds()
+rows_seeds()
