@@ -148,6 +148,21 @@ bool lane_wants_wake(struct lane *l, uint64_t from)
 	return from - tail <= half && l->write - tail > half;
 }
 
+bool lane_past_half(struct lane *l, uint64_t from)
+{
+	uint64_t tail = atomic_load_explicit(&l->tail, memory_order_seq_cst);
+	uint64_t half = l->size / 2;
+
+	l->seen_tail = tail;
+	return (tail >= from || from - tail <= half) && l->write - tail > half;
+}
+
+bool lane_holds(struct lane *l)
+{
+	l->seen_tail = atomic_load_explicit(&l->tail, memory_order_seq_cst);
+	return l->write != l->seen_tail;
+}
+
 bool lane_peek(struct lane *l, struct lane_record *ret)
 {
 	struct lane_header h;

@@ -76,6 +76,13 @@ uint64_t lane_commit(struct lane *l);
  */
 bool lane_wants_wake(struct lane *l, uint64_t from);
 
+/* The same for a consumer that comes by itself now and then: true only when this commit went past
+ * half full. */
+bool lane_past_half(struct lane *l, uint64_t from);
+
+/* Producer: true while the consumer has not released all that was committed. */
+bool lane_holds(struct lane *l);
+
 /* Consumer. */
 
 /*

@@ -10,7 +10,7 @@
  *	4 lane_commit(): store the lane's head		partners: lane_peek(), lane_head() (main)
  *	5 ring_release(): store data_tail (release)	partners: the kernel; ring_pending() (main)
  *	6 store drained_to = T (seq_cst)		partner: readers_bound() (main)
- *	7 lane_wants_wake(): load the lane's tail, and write the event descriptor when it says so
+ *	7 wants_wake(): load the lane's tail, and write the event descriptor when it says so
  *
  * (3-5 and 7 once for each 64 KiB, so that the kernel gets its room back early; 6 before the
  * last 7, which looks back to the last batch that carried anything.)
@@ -179,7 +179,19 @@ static enum filled fill(struct slot *s)
 }
 
 /* One pass; the numbers are those of the text above. */
-static void drain(struct readers *r, struct slot *s)
+/*
+ * Must the main thread be woken?  For side-band at once: files are opened while they are there. For
+ * samples when the lane fills up, or when it asked: else they wait for its next refresh.
+ */
+static bool wants_wake(const struct slot *s, uint64_t from, bool asked)
+{
+	if (asked)
+		return lane_holds(s->at.lane);
+	return s->at.side_band ? lane_wants_wake(s->at.lane, from)
+			       : lane_past_half(s->at.lane, from);
+}
+
+static void drain(struct readers *r, struct slot *s, bool asked)
 {
 	uint64_t now = clock_ns(); /* 1 */
 	uint64_t from = lane_head(s->at.lane), before;
@@ -201,18 +213,18 @@ static void drain(struct readers *r, struct slot *s)
 		ring_release(s->at.ring); /* 5 */
 		if (filled == FILLED_ALL) /* 6 */
 			atomic_store_explicit(&s->drained_to, now, memory_order_seq_cst);
-		if (lane_wants_wake(s->at.lane, from)) /* 7 */
+		if (wants_wake(s, from, asked)) /* 7 */
 			signal_fd(r->wake);
 	} while (filled == FILLED_MORE && !atomic_load_explicit(&r->stop, memory_order_relaxed));
 }
 
-static void drain_ready(struct thread *t, bool all)
+static void drain_ready(struct thread *t, bool all, bool asked)
 {
 	for (struct slot *s = t->first; s; s = s->next) {
 		if (!all && !s->ready)
 			continue;
 		s->ready = false;
-		drain(t->owner, s);
+		drain(t->owner, s, asked);
 	}
 }
 
@@ -220,11 +232,11 @@ static void *run(void *arg)
 {
 	struct thread *t = arg;
 	struct epoll_event events[MAX_EVENTS];
-	bool all = true;
+	bool all = true, asked = true; /* at first: what was there before the thread */
 
 	while (!atomic_load_explicit(&t->owner->stop, memory_order_relaxed)) {
-		drain_ready(t, all);
-		all = false;
+		drain_ready(t, all, asked);
+		all = asked = false;
 		int n = epoll_wait(t->epoll, events, MAX_EVENTS, -1);
 
 		for (int i = 0; i < n; i++) {
@@ -234,7 +246,7 @@ static void *run(void *arg)
 				s->ready = true;
 			} else {
 				clear_fd(t->nudge);
-				all = true;
+				all = asked = true;
 			}
 		}
 	}

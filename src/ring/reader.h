@@ -15,10 +15,11 @@
  *		order_bound(..., readers_bound(r, i, now));
  *	while (order_pop(...)) ...
  *
- * and, when it wants all there is by now (at a refresh): readers_nudge(), then go on when the
- * event descriptor is readable.  A round that ends before lane_peek() said false (a slice of
- * time used up) calls lane_release() before readers_consumed(), and comes back to that lane
- * unasked.
+ * The descriptor becomes readable at once for side-band; for samples when a lane is more than half
+ *full, so that a burst of them wakes the main thread rarely.  When it wants all there is by now (at
+ *a refresh): readers_nudge(), one round, then go on when the descriptor is readable.  A round that
+ *ends before lane_peek() said false (a slice of time used up) calls lane_release() before
+ *readers_consumed(), and comes back to that lane unasked.
  *
  * Losses: only PERF_RECORD_SAMPLE is ever dropped, when its lane is full, and each one is
  * counted.  Any other record waits in the kernel's ring until there is room.  The kernel's own
@@ -67,8 +68,8 @@ int readers_start(struct readers **ret, const struct reader_ring *rings, size_t 
 void readers_stop(struct readers *r);
 
 /*
- * Readable when there is something new in a lane; written once as a lane stops being empty, and
- * as one goes past half full.  Borrowed.
+ * Readable when there is something to take: see above. Written once as a side-band lane stops being
+ * empty and as a lane goes past half full, and after a nudge.  Borrowed.
  */
 int readers_eventfd(const struct readers *r);
 

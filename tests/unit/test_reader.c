@@ -221,7 +221,7 @@ static void test_bad_bytes_are_counted(void **state)
 	wait_drained(b);
 	assert_int_equal(readers_stats(b->readers, 0).bad, 1);
 	assert_true(fake_put(&b->fake, PERF_RECORD_SAMPLE, 64, 0));
-	fake_wake(&b->fake);
+	readers_nudge(b->readers);
 	wait_woken(b->readers);
 	take(b, 64);
 	assert_int_equal(b->taken, 1);
@@ -276,6 +276,32 @@ static void wait_asleep(void)
 	}
 }
 
+/* A few samples wait for the main thread's next round; asking for them, or half a lane of them,
+ * wakes it. */
+static void test_samples_wake_rarely(void **state)
+{
+	struct pollfd p = { .events = POLLIN };
+	struct bed *b = *state = &bed;
+
+	start(b, 4096, 4096, false);
+	p.fd = readers_eventfd(b->readers);
+	wait_asleep();
+	assert_true(fake_put(&b->fake, PERF_RECORD_SAMPLE, 64, 0));
+	fake_wake(&b->fake);
+	wait_drained(b);
+	assert_int_equal(poll(&p, 1, 0), 0);
+	readers_nudge(b->readers);
+	assert_true(fake_put(&b->fake, PERF_RECORD_SAMPLE, 64, 1));
+	readers_nudge(b->readers);
+	wait_woken(b->readers);
+	take(b, 64);
+	for (uint64_t i = 0; i < 40; i++)
+		assert_true(fake_put(&b->fake, PERF_RECORD_SAMPLE, 64, b->taken + i));
+	fake_wake(&b->fake);
+	wait_woken(b->readers);
+	stop(b);
+}
+
 static void test_bound_of_a_busy_ring(void **state)
 {
 	struct bed *b = *state = &bed;
@@ -283,7 +309,7 @@ static void test_bound_of_a_busy_ring(void **state)
 
 	start(b, 1 << 14, 1 << 16, false);
 	fake_put(&b->fake, PERF_RECORD_SAMPLE, 64, 0);
-	fake_wake(&b->fake);
+	readers_nudge(b->readers);
 	wait_woken(b->readers);
 	take(b, 64);
 	wait_asleep();
@@ -527,6 +553,7 @@ int main(void)
 		cmocka_unit_test(test_side_band_waits),
 		cmocka_unit_test(test_too_large_for_the_lane),
 		cmocka_unit_test(test_bad_bytes_are_counted),
+		cmocka_unit_test(test_samples_wake_rarely),
 		cmocka_unit_test(test_bound_of_a_quiet_ring),
 		cmocka_unit_test(test_bound_of_a_busy_ring),
 		cmocka_unit_test(test_bound_keeps_its_promise),
