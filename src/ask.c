@@ -112,6 +112,8 @@ int ask(struct asker *a, const struct ui_question *q, struct answer *ret, struct
 	if (!naming || names_group_tasks(pl->names, q->grouping, &query))
 		return -ENOMEM;
 	err = query_run(a->cache, pl->store, pl->stacks, naming, &query, ret);
+	if (!err && session_sampling(a->session)->call_graph == CALL_GRAPH_NONE)
+		memset(ret->ends, 0, sizeof(ret->ends)); /* no stacks were asked for */
 	if (!err && m)
 		measure(a, q, &query, ret, m);
 	return err;

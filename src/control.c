@@ -30,13 +30,15 @@ int control_menu(struct control *c, struct ui *ui)
 	for (size_t i = 0; !err && i < c->nr_events; i++) {
 		const struct probed *p = &c->events[i];
 
-		err = vec_push(&rows, ((struct ui_event){
-					      .name = p->row->name,
-					      .group = p->row->group,
-					      .help = p->row->help,
-					      .usable = p->result != PROBE_REFUSED,
-					      .why = p->why.text,
-				      }));
+		err = vec_push(&rows,
+			       ((struct ui_event){
+				       .name = p->row->name,
+				       .group = p->row->group,
+				       .help = p->row->help,
+				       .usable = p->result != PROBE_REFUSED,
+				       .why = p->result == PROBE_REFUSED ? probe_brief(p->err)
+									 : p->why.text,
+			       }));
 	}
 	if (!err)
 		err = ui_set_events(ui, rows.at, rows.nr);

@@ -166,7 +166,7 @@ enum entry_answer names_entry(struct names *n, uint32_t image, uint64_t offset)
 
 	if (f != UINT32_MAX && symbols_info(n->symbols, f, &info) && info.entry)
 		return ENTRY_YES;
-	if (!key || key->kind == IMAGE_ANON)
+	if (image != IMAGE_KERNEL && (!key || key->kind == IMAGE_ANON))
 		return ENTRY_NO; /* no thread begins in unknown or JIT code */
 	return symbols_final(n->symbols, image) ? ENTRY_NO : ENTRY_UNSURE;
 }

@@ -141,8 +141,8 @@ void pipeline_done(struct pipeline *pl)
 
 static bool same_kind(const struct record_kind *a, const struct record_kind *b)
 {
-	return a->event == b->event && a->weight == b->weight && a->side_band == b->side_band &&
-	       a->layout.sample_type == b->layout.sample_type &&
+	return a->event == b->event && a->weight == b->weight && a->no_user == b->no_user &&
+	       a->side_band == b->side_band && a->layout.sample_type == b->layout.sample_type &&
 	       a->layout.read_format == b->layout.read_format &&
 	       a->layout.branch_sample_type == b->layout.branch_sample_type &&
 	       a->layout.regs_user == b->layout.regs_user &&
@@ -220,11 +220,12 @@ static void store_sample(struct pipeline *pl, struct stored *s, struct frame *fr
 		pl->counts.failed++;
 }
 
+/* A kernel function without a name tells nothing, and gets the benefit of the doubt. */
 static enum entry_answer outermost_entry(struct pipeline *pl, const struct frame *outermost)
 {
-	if (outermost->image == IMAGE_KERNEL)
-		return ENTRY_YES;
-	return names_entry(pl->names, outermost->image, outermost->offset);
+	enum entry_answer entry = names_entry(pl->names, outermost->image, outermost->offset);
+
+	return outermost->image == IMAGE_KERNEL && entry == ENTRY_UNSURE ? ENTRY_YES : entry;
 }
 
 /* A sample's stack as far as it is known now. */
@@ -248,7 +249,8 @@ static struct walked walk_chain(struct pipeline *pl, const struct record *r,
 	else if (c.broken)
 		w.end = STACK_BROKEN;
 	else
-		w.entry_tells = kind->layout.sample_type & PERF_SAMPLE_CALLCHAIN;
+		w.entry_tells = (kind->layout.sample_type & PERF_SAMPLE_CALLCHAIN) &&
+				!kind->no_user;
 	return w;
 }
 

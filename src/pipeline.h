@@ -52,6 +52,7 @@ struct record_kind {
 	struct layout layout;
 	uint64_t weight; /* of a sample that tells no period; 0: 1 */
 	uint8_t event;
+	bool no_user;   /* user code is left out: stacks end in the kernel */
 	bool side_band; /* comes through a side-band ring */
 };
 

@@ -260,6 +260,7 @@ static int kind_of(struct session *s, uint64_t id, bool side_band)
 		return -1;
 	kind.layout = *layout;
 	kind.weight = sampler_fixed_period(s->sampler, serial);
+	kind.no_user = session_sampling(s)->exclude_user || session_sampling(s)->event.exclude_user;
 	event = map_find(&s->p->serials, serial);
 	kind.event = event ? (uint8_t)*event : 0;
 	index = pipeline_kind(&s->pipeline, &kind);

@@ -31,30 +31,10 @@ static void wrap_word(struct wrap *w, const char *word, bool last)
 	w->column += len;
 }
 
-static const char *short_reason(int err)
-{
-	switch (err) {
-	case ENOENT:
-	case EOPNOTSUPP:
-	case ENODEV:
-	case ENXIO:
-		return "not on this machine";
-	case EACCES:
-	case EPERM:
-		return "rights are missing";
-	case EBUSY:
-		return "counters are taken";
-	case EINVAL:
-	case E2BIG:
-		return "cannot be sampled";
-	}
-	return strerror(err);
-}
-
 static bool same_group(const struct probed *a, const struct probed *b)
 {
 	return a->result == b->result && (a->result != PROBE_REFUSED ||
-					  strcmp(short_reason(a->err), short_reason(b->err)) == 0);
+					  strcmp(probe_brief(a->err), probe_brief(b->err)) == 0);
 }
 
 /* All events whose probe ended as @like's did.  The many cache events are counted, not listed,
@@ -93,7 +73,7 @@ static void write_refused(FILE *out, const struct probed *p, size_t nr)
 			first = !same_group(&p[i], &p[j]);
 		if (!first)
 			continue;
-		fprintf(out, "  %s:\n", short_reason(p[i].err));
+		fprintf(out, "  %s:\n", probe_brief(p[i].err));
 		write_group(out, p, nr, &p[i]);
 	}
 }
@@ -253,7 +233,7 @@ int doctor_report(FILE *out, const struct doctor_case *c)
 			write_events(out, "whole system", c->system, c->nr);
 		else
 			fprintf(out, "whole system: refused, %s\n",
-				short_reason(telling(c->system, c->nr)->err));
+				probe_brief(telling(c->system, c->nr)->err));
 		write_events(out, "own processes", c->own, c->nr);
 	}
 	write_fixes(out, c);

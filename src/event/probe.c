@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "event/attr.h"
 
@@ -21,6 +22,26 @@ static int try_event(enum target_kind kind, const struct event *e, bool exclude_
 
 	return attr_negotiate(&attr, e, kind == TARGET_SYSTEM ? -1 : 0,
 			      kind == TARGET_SYSTEM ? 0 : -1);
+}
+
+const char *probe_brief(int err)
+{
+	switch (err) {
+	case ENOENT:
+	case EOPNOTSUPP:
+	case ENODEV:
+	case ENXIO:
+		return "not on this machine";
+	case EACCES:
+	case EPERM:
+		return "rights are missing";
+	case EBUSY:
+		return "counters are taken";
+	case EINVAL:
+	case E2BIG:
+		return "cannot be sampled";
+	}
+	return strerror(err);
 }
 
 void probe_one(enum target_kind kind, const struct facts *f, const struct event *e,

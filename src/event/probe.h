@@ -30,6 +30,9 @@ struct probed {
  */
 int probe_all(enum target_kind kind, struct probed **ret, size_t *ret_nr);
 
+/* "not on this machine": a refusal in few words, for lists. @err is probed.err. */
+const char *probe_brief(int err);
+
 /* One event of any name; ret->row is NULL. */
 void probe_one(enum target_kind kind, const struct facts *f, const struct event *e,
 	       struct probed *ret);

@@ -404,13 +404,13 @@ static void rows_are_awaited(void **state)
 	assert_int_equal(u.end, UNWIND_WAIT);
 	assert_int_equal(u.waiting, b->program);
 	FRAMES(b, &u, F(0x110));
-	b->images.waiting = b->library;
+	b->images.waiting = b->shared;
 	put(b, 32, LIBRARY + 0x40);
 	u = unwind(b);
 	assert_int_equal(u.end, UNWIND_WAIT);
-	assert_int_equal(u.waiting, b->library);
+	assert_int_equal(u.waiting, b->shared);
 	assert_int_equal(u.nr, 3);
-	assert_int_equal(b->places[2].image, b->library);
+	assert_int_equal(b->places[2].image, b->shared);
 	assert_int_equal(b->places[2].offset, 0x203f);
 	put(b, 32, P(0x330));
 	b->images.waiting = 0;

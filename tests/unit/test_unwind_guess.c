@@ -188,12 +188,12 @@ static void judgement_waits(void **state)
 	struct unwound u;
 
 	some_rules(b);
-	b->images.waiting = b->library;
+	b->images.waiting = b->shared;
 	at(b, P(0x810), 0x1234);
 	put(b, 0, LIBRARY + 0x10);
 	u = unwind(b);
 	assert_int_equal(u.end, UNWIND_WAIT);
-	assert_int_equal(u.waiting, b->library);
+	assert_int_equal(u.waiting, b->shared);
 	assert_int_equal(u.nr, 1);
 }
 

@@ -45,7 +45,7 @@ struct bed {
 	struct images images;
 	struct space *space;
 	struct unwinder *unwinder;
-	uint32_t program, library;
+	uint32_t program, shared;
 	struct unwind_regs regs;
 	uint64_t words[BED_WORDS];
 	uint32_t nr_words; /* of the copy */
@@ -82,7 +82,7 @@ static inline int bed_setup(void **state)
 	do_mmap(bed.space, BED_PID, LIBRARY, CODE_SIZE, 0x2000, 8, "/lib/libc.so.6", 3);
 	do_mmap(bed.space, BED_PID, JIT, CODE_SIZE, 0, 0, "//anon", 4);
 	bed.program = space_resolve(bed.space, BED_PID, PROGRAM).image;
-	bed.library = space_resolve(bed.space, BED_PID, LIBRARY).image;
+	bed.shared = space_resolve(bed.space, BED_PID, LIBRARY).image;
 	*state = &bed;
 	return 0;
 }
