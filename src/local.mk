@@ -22,4 +22,6 @@ libptop_a_SOURCES += \
 	src/settle.c src/settle.h
 
 libptop_a_SOURCES += \
-	src/recording.c src/recording.h
+	src/recording.c src/recording.h src/recording_impl.h \
+	src/recording_feed.c src/recording_names.c src/recording_report.c \
+	src/recording_script.c

@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include "base/vec.h"
+#include "clock.h"
 #include "output/stats.h"
 #include "record/perfdata.h"
+#include "recording_impl.h"
 
 /* The name of a type of record that nobody knows, by its number. */
 struct other_type {
@@ -138,6 +140,24 @@ static int conclude(const struct options *o, struct perfdata *pd, struct reason 
 	return 0;
 }
 
+/* Everything but counts: through the pipeline, as a live session's records go. */
+static int run_pipeline(const struct options *o, struct perfdata *pd)
+{
+	struct recording r = { .options = o, .pd = pd, .started_ns = clock_ns() };
+	int err;
+
+	if (o->format == FORMAT_SCRIPT)
+		r.each = recording_script;
+	err = feed_init(&r);
+	if (!err)
+		err = rnames_init(&r);
+	if (!err)
+		err = o->format == FORMAT_SCRIPT ? feed_all(&r) : recording_report(&r);
+	rnames_done(&r);
+	feed_done(&r);
+	return err ? err : r.error;
+}
+
 int recording_run(const struct options *o, struct reason *why)
 {
 	struct perfdata *pd;
@@ -145,14 +165,7 @@ int recording_run(const struct options *o, struct reason *why)
 
 	if (err)
 		return err;
-	switch (o->format) {
-	case FORMAT_STATS:
-		err = print_stats(pd);
-		break;
-	default:
-		err = print_stats(pd);
-		break;
-	}
+	err = o->format == FORMAT_STATS ? print_stats(pd) : run_pipeline(o, pd);
 	fflush(stdout);
 	if (err == -EPIPE)
 		err = 0; /* the reader had enough */

@@ -4,5 +4,6 @@ libptop_a_SOURCES += \
 	src/output/folded.c src/output/folded.h \
 	src/output/json.c src/output/json.h \
 	src/output/report.h \
+	src/output/script.c src/output/script.h \
 	src/output/stats.c src/output/stats.h \
 	src/output/text.c src/output/text.h

@@ -57,6 +57,7 @@ struct queue {
 /* What the heap of sources knows of one. */
 struct first {
 	uint64_t time_ns;
+	uint64_t tie; /* decides among equal times */
 	uint32_t source;
 };
 
@@ -75,6 +76,7 @@ struct order {
 	struct queue late;        /* in the order of pushing */
 	uint64_t least_bound_ns;  /* at most the least of bounds, exact unless stale */
 	bool stale;
+	bool by_arrival;       /* the running number alone decides among equal times */
 	uint32_t nr_unbounded; /* sources without a bound so far */
 	uint64_t popped_ns;    /* the latest time given out in order */
 	uint64_t seq;
@@ -103,6 +105,11 @@ struct order *order_new(uint32_t nr_sources)
 		return NULL;
 	}
 	return o;
+}
+
+void order_ties_by_arrival(struct order *o)
+{
+	o->by_arrival = true;
 }
 
 /*
@@ -256,7 +263,7 @@ static bool queue_insert(struct queue *q, const struct entry *e, bool *ret_first
 
 static inline bool first_before(const struct first *a, const struct first *b)
 {
-	return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->source < b->source);
+	return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->tie < b->tie);
 }
 
 static void heap_up(struct first *heap, uint32_t i, struct first x)
@@ -284,6 +291,14 @@ static void heap_replace(struct first *heap, uint32_t nr, struct first x)
 	heap[i] = x;
 }
 
+/* The place of @e in the heap, as the first entry of its source. */
+static inline struct first first_of(const struct order *o, const struct entry *e)
+{
+	const struct packet *p = e->packet;
+
+	return (struct first){ e->time_ns, o->by_arrival ? p->seq : p->source, p->source };
+}
+
 /* The first entry of @source has become earlier. */
 static void heap_advance(struct order *o, struct first x)
 {
@@ -298,11 +313,11 @@ static void heap_advance(struct order *o, struct first x)
  * The heap of strays.
  */
 
-static bool entry_before(const struct entry *a, const struct entry *b)
+static bool entry_before(const struct order *o, const struct entry *a, const struct entry *b)
 {
 	if (a->time_ns != b->time_ns)
 		return a->time_ns < b->time_ns;
-	if (a->packet->source != b->packet->source)
+	if (!o->by_arrival && a->packet->source != b->packet->source)
 		return a->packet->source < b->packet->source;
 	return a->packet->seq < b->packet->seq;
 }
@@ -313,7 +328,7 @@ static int stray_push(struct order *o, const struct entry *e)
 
 	if (vec_push(&o->strays, *e))
 		return -ENOMEM;
-	while (i && entry_before(e, &o->strays.at[(i - 1) / 2])) {
+	while (i && entry_before(o, e, &o->strays.at[(i - 1) / 2])) {
 		o->strays.at[i] = o->strays.at[(i - 1) / 2];
 		i = (i - 1) / 2;
 	}
@@ -328,9 +343,9 @@ static struct entry stray_take(struct order *o)
 	size_t i = 0, child, nr = o->strays.nr;
 
 	while ((child = 2 * i + 1) < nr) {
-		if (child + 1 < nr && entry_before(&at[child + 1], &at[child]))
+		if (child + 1 < nr && entry_before(o, &at[child + 1], &at[child]))
 			child++;
-		if (!entry_before(&at[child], &x))
+		if (!entry_before(o, &at[child], &x))
 			break;
 		at[i] = at[child];
 		i = child;
@@ -374,7 +389,6 @@ void order_free(struct order *o)
 static int order_file(struct order *o, uint32_t source, const struct entry *e)
 {
 	struct queue *q = e->time_ns < o->popped_ns ? &o->late : &o->queues[source];
-	struct first x = { e->time_ns, source };
 	bool first;
 
 	if (queue_room(q))
@@ -386,7 +400,7 @@ static int order_file(struct order *o, uint32_t source, const struct entry *e)
 	}
 	if (!q->nr) {
 		queue_append(q, e);
-		heap_up(o->heap, o->nr_heap++, x);
+		heap_up(o->heap, o->nr_heap++, first_of(o, e));
 		return 0;
 	}
 	if (e->time_ns >= queue_at(q, q->nr - 1)->time_ns) {
@@ -396,7 +410,7 @@ static int order_file(struct order *o, uint32_t source, const struct entry *e)
 	if (!queue_insert(q, e, &first))
 		return stray_push(o, e);
 	if (first)
-		heap_advance(o, x);
+		heap_advance(o, first_of(o, e));
 	return 0;
 }
 
@@ -471,8 +485,7 @@ static struct entry order_take_first(struct order *o)
 	struct entry e = queue_take(q);
 
 	if (q->nr)
-		heap_replace(o->heap, o->nr_heap,
-			     (struct first){ queue_at(q, 0)->time_ns, source });
+		heap_replace(o->heap, o->nr_heap, first_of(o, queue_at(q, 0)));
 	else if (--o->nr_heap)
 		heap_replace(o->heap, o->nr_heap, o->heap[o->nr_heap]);
 	return e;
@@ -483,7 +496,8 @@ static bool order_take(struct order *o, struct entry *ret)
 {
 	const struct entry *stray = o->strays.nr ? o->strays.at : NULL;
 
-	if (stray && o->nr_heap && entry_before(queue_at(&o->queues[o->heap[0].source], 0), stray))
+	if (stray && o->nr_heap &&
+	    entry_before(o, queue_at(&o->queues[o->heap[0].source], 0), stray))
 		stray = NULL;
 	if (!stray && !o->nr_heap)
 		return false;

@@ -29,6 +29,12 @@ struct ordered {
 struct order *order_new(uint32_t nr_sources); /* NULL without memory */
 void order_free(struct order *o);
 
+/*
+ * Equal times leave in the order of pushing, whatever the source: for sources that are no more than
+ * a way to sort.  Before the first push.
+ */
+void order_ties_by_arrival(struct order *o);
+
 /* Copies the record.  0, -ENOMEM (counted as dropped by the caller), or -EINVAL: no such source. */
 int order_push(struct order *o, uint32_t source, uint64_t time_ns, const void *bytes, uint32_t size,
 	       uint64_t tag);

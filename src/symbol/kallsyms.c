@@ -12,7 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 1 << 16, NAME_MAX_BYTES = 512, MODULES_MAX = 1 << 12 };
+enum {
+	READ_BYTES = 1 << 16,
+	NAME_MAX_BYTES = 512,
+	MODULES_MAX = 1 << 12,
+	PADDING_MOST = 64, /* before a function, of -fpatchable-function-entry and the like */
+};
 
 #define SYMBOL_BYTES_MAX (1ull << 20)
 
@@ -182,8 +187,12 @@ static void choose(struct kallsyms *k)
 			if (compare(&k->at.at[i], &best) < 0)
 				best = k->at.at[i];
 		}
+		best.rank = 0;
 		if (!nr || !same_function(k, &k->at.at[nr - 1], &best))
 			k->at.at[nr++] = best;
+		else if (!k->at.at[nr - 1].rank &&
+			 best.addr - k->at.at[nr - 1].addr <= PADDING_MOST)
+			k->at.at[nr - 1].rank = (uint16_t)(best.addr - k->at.at[nr - 1].addr);
 	}
 	k->at.nr = nr;
 }

@@ -17,7 +17,7 @@ struct ksym {
 	uint64_t addr;
 	uint32_t name;   /* byte in `names`; 0: a gap */
 	uint16_t module; /* index in `modules`; 0: the kernel itself */
-	uint16_t rank;   /* while sorting */
+	uint16_t rank;   /* while sorting; then bytes of padding that lead to the function itself */
 };
 
 struct kallsyms {
@@ -39,6 +39,14 @@ int kallsyms_read(const char *path, struct kallsyms *ret);
 
 /* The symbol that holds @addr: its index in `at`, or UINT32_MAX. */
 uint32_t kallsyms_find(const struct kallsyms *k, uint64_t addr);
+
+/* Where the function that holds @addr begins: behind its padding, unless @addr lies in that. */
+static inline uint64_t kallsyms_start(const struct kallsyms *k, uint32_t index, uint64_t addr)
+{
+	const struct ksym *sym = &k->at.at[index];
+
+	return addr - sym->addr >= sym->rank ? sym->addr + sym->rank : sym->addr;
+}
 
 static inline const char *kallsyms_name(const struct kallsyms *k, uint32_t index)
 {

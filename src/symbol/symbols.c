@@ -247,6 +247,34 @@ uint32_t symbols_function(struct symbols *sy, uint32_t image, uint64_t offset)
 	return function != FUNCTION_NONE ? function : naming_whole(sy, n);
 }
 
+static bool kernel_start(const struct symbols *sy, uint64_t addr, uint64_t *ret)
+{
+	const struct ksymbol *record = ksymbols_find(&sy->ksymbols, addr);
+	uint32_t index;
+
+	if (record && !record->gone) {
+		*ret = record->start;
+		return true;
+	}
+	index = kallsyms_find(&sy->kallsyms, addr);
+	if (index == UINT32_MAX)
+		return false;
+	*ret = kallsyms_start(&sy->kallsyms, index, addr);
+	return true;
+}
+
+bool symbols_start(const struct symbols *sy, uint32_t image, uint64_t offset, uint64_t *ret)
+{
+	struct image_symbol symbol;
+
+	if (image == IMAGE_KERNEL)
+		return kernel_start(sy, offset, ret);
+	if (!space_image(sy->space, image) || !images_symbol(sy->images, image, offset, &symbol))
+		return false;
+	*ret = symbol.start;
+	return true;
+}
+
 bool symbols_final(const struct symbols *sy, uint32_t image)
 {
 	const struct image_key *key;

@@ -51,6 +51,12 @@ void symbols_apply(struct symbols *sy, const struct record *r);
 uint32_t symbols_function(struct symbols *sy, uint32_t image, uint64_t offset);
 
 /*
+ * Where the symbol that covers a place begins, as an offset in the same image; false where none
+ * is known to.
+ */
+bool symbols_start(const struct symbols *sy, uint32_t image, uint64_t offset, uint64_t *ret);
+
+/*
  * False while asking again may give a better answer: image still loading, JIT code, kernel
  * addresses without a name.
  */

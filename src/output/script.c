@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "output/script.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/text.h"
+
+enum { NAME_MAX_BYTES = 4096 };
+
+/* A string from outside, clean, for one use. */
+static const char *clean(char room[NAME_MAX_BYTES], const char *text)
+{
+	text_scrub(room, NAME_MAX_BYTES, text, strlen(text), false);
+	return room;
+}
+
+static void write_frame(FILE *f, const struct script_frame *frame)
+{
+	char room[NAME_MAX_BYTES];
+
+	fprintf(f, "%16" PRIx64 " ", frame->addr);
+	if (frame->symbol)
+		fprintf(f, "%s+0x%" PRIx64, clean(room, frame->symbol), frame->offset);
+	else
+		fputs("[unknown]", f);
+	fprintf(f, " (%s)", frame->module ? clean(room, frame->module) : "[unknown]");
+}
+
+static void write_head(FILE *f, const struct script_sample *s)
+{
+	char room[NAME_MAX_BYTES], stamp[32];
+
+	fprintf(f, s->has_chain ? "%s %5" PRId32 " " : "%16s %5" PRId32 " ", clean(room, s->comm),
+		s->tid);
+	if (s->has_cpu)
+		fprintf(f, "[%03" PRIu32 "] ", s->cpu);
+	if (s->has_time) {
+		snprintf(stamp, sizeof(stamp), "%" PRIu64 ".%06" PRIu64, s->time_ns / 1000000000,
+			 s->time_ns % 1000000000 / 1000);
+		fprintf(f, "%12s: ", stamp);
+	}
+	if (s->has_period)
+		fprintf(f, "%10" PRIu64 " ", s->period);
+	fprintf(f, "%*s: ", s->event_width, clean(room, s->event));
+}
+
+int script_write(FILE *out, const struct script_sample *s)
+{
+	write_head(out, s);
+	if (s->has_chain) {
+		fputc('\n', out);
+		for (size_t i = 0; i < s->nr_frames; i++) {
+			fputc('\t', out);
+			write_frame(out, &s->frames[i]);
+			fputc('\n', out);
+		}
+	} else if (s->nr_frames) {
+		fputc(' ', out);
+		write_frame(out, &s->frames[0]);
+	}
+	fputc('\n', out);
+	return ferror(out) ? -errno : 0;
+}

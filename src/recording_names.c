@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files of this machine name a recording's code only where they are the recorded ones:
+ *
+ *   build-id   Told by the mapping's record or by the recording's table of paths: the file's own
+ *              must be the same, wherever it was recorded.
+ *   inode      Where no build-id is told: the same device and inode, and only for a recording of
+ *              this host.
+ *   neither    Old recordings of this host are believed, as perf does.
+ *
+ * The kernel is where a record says its symbol _text (or _stext) was: where ours has it too, and
+ * the host and the release are the same, this is the boot of the recording, and /proc/kallsyms
+ * holds.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "recording_impl.h"
+
+#define KERNEL_PREFIX "[kernel.kallsyms]"
+
+static uint64_t path_hash(const char *path, size_t len)
+{
+	uint64_t hash = len;
+
+	for (size_t i = 0; i < len; i++)
+		hash = hash_u64(hash * 31 + (uint8_t)path[i]);
+	return hash;
+}
+
+/* Takes in entries of the recording's table that have come since. */
+static void learn_build_ids(struct recording *r)
+{
+	size_t nr = perfdata_nr_build_ids(r->pd);
+
+	for (; r->build_ids_known < nr; r->build_ids_known++) {
+		const char *path = perfdata_build_id(r->pd, r->build_ids_known)->path;
+
+		(void)map_set(&r->build_ids, path_hash(path, strlen(path)), r->build_ids_known + 1);
+	}
+}
+
+static const struct perfdata_build_id *told_build_id(struct recording *r, const char *path)
+{
+	const uint64_t *at;
+	const struct perfdata_build_id *b;
+
+	learn_build_ids(r);
+	at = map_find(&r->build_ids, path_hash(path, strlen(path)));
+	if (!at)
+		return NULL;
+	b = perfdata_build_id(r->pd, (size_t)*at - 1);
+	return strcmp(b->path, path) ? NULL : b;
+}
+
+static void see_image(struct recording *r, uint32_t image, uint64_t start, uint64_t end)
+{
+	const struct image_key *key = space_image(r->pipeline.space, image);
+	const struct perfdata_build_id *told;
+	struct image_sight sight;
+
+	if (!key || key->kind == IMAGE_ANON)
+		return;
+	sight = (struct image_sight){
+		.path = space_string(r->pipeline.space, key->path),
+		.maj = key->maj,
+		.min = key->min,
+		.ino = key->ino,
+		.build_id = key->build_id,
+		.build_id_size = key->build_id_size,
+	};
+	told = sight.build_id_size ? NULL : told_build_id(r, sight.path);
+	if (told && told->size) {
+		sight.build_id = told->id;
+		sight.build_id_size = told->size;
+	}
+	if (key->kind == IMAGE_VDSO && r->same_host) {
+		sight.vdso = true;
+		sight.start = start;
+		sight.end = end;
+	} else if (!sight.build_id_size && !r->same_host) {
+		sight.path = ""; /* nothing tells whether a file here is the recorded one */
+	}
+	images_see(r->pipeline.images, image, &sight);
+}
+
+static void on_image(void *ctx, uint32_t image, pid_t pid, uint64_t start, uint64_t end)
+{
+	struct recording *r = ctx;
+
+	(void)pid;
+	see_image(r, image, start, end);
+}
+
+/* In pipe mode the host is told by records, which come before those of code. */
+static void learn_host(struct recording *r)
+{
+	const struct perfdata_facts *f = perfdata_facts(r->pd);
+	struct utsname here;
+
+	if (r->same_host || !f->hostname || !f->osrelease || uname(&here) != 0)
+		return;
+	r->same_host = !strcmp(f->hostname, here.nodename) && !strcmp(f->osrelease, here.release);
+}
+
+/* The address of a symbol of the running kernel; 0 where it is hidden or unknown. */
+static uint64_t kernel_address(const char *symbol)
+{
+	FILE *f = fopen("/proc/kallsyms", "re");
+	unsigned long long addr = 0, found = 0;
+	char line[512], type, name[256];
+
+	if (!f)
+		return 0;
+	while (!found && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%llx %c %255s", &addr, &type, name) == 3 && !strcmp(name, symbol))
+			found = addr;
+	fclose(f);
+	return found;
+}
+
+static void see_kernel(struct recording *r, const struct record_mmap *m)
+{
+	const size_t prefix = sizeof(KERNEL_PREFIX) - 1;
+	char symbol[64];
+	size_t len = strnlen((const char *)m->filename.at, m->filename.size);
+
+	if (r->kernel_seen || len <= prefix || len - prefix >= sizeof(symbol) ||
+	    memcmp(m->filename.at, KERNEL_PREFIX, prefix) != 0)
+		return;
+	learn_host(r);
+	r->kernel_seen = true;
+	memcpy(symbol, m->filename.at + prefix, len - prefix);
+	symbol[len - prefix] = '\0';
+	if (!r->same_host || !m->pgoff || kernel_address(symbol) != m->pgoff)
+		return;
+	r->kernel_named = !symbols_load_kernel(r->pipeline.symbols);
+}
+
+void rnames_saw(struct recording *r, const struct record *record)
+{
+	if (record->type == RECORD_MMAP || record->type == RECORD_MMAP2)
+		see_kernel(r, &record->mmap);
+}
+
+/* The idle task has no record that names it. */
+static void name_idle(struct recording *r)
+{
+	static const char name[] = "swapper";
+	const struct record record = {
+		.type = RECORD_COMM,
+		.comm = { .comm = { (const uint8_t *)name, sizeof(name) - 1 } },
+	};
+
+	space_apply(r->pipeline.space, &record);
+}
+
+int rnames_init(struct recording *r)
+{
+	name_idle(r);
+	learn_host(r);
+	space_on_image(r->pipeline.space, on_image, r);
+	return 0;
+}
+
+void rnames_done(struct recording *r)
+{
+	map_done(&r->build_ids);
+}
+
+/* Images that failed for want of a build-id get another look. */
+void rnames_finish(struct recording *r)
+{
+	size_t nr = space_nr_images(r->pipeline.space);
+
+	learn_host(r);
+	for (uint32_t i = IMAGE_FIRST; i < nr; i++)
+		if (images_state(r->pipeline.images, i) == IMAGE_FAILED)
+			see_image(r, i, 0, 0);
+	if (!r->kernel_named)
+		notes_add(
+			&r->notes, "kernel", 0,
+			"the kernel has no names: the recording is not of this boot of this machine");
+}

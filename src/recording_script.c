@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A sample as perf script prints it.  Addresses of a callchain are in the file for user code and in
+ * memory for the kernel; a lone address (events without callchains) is in memory.  Markers that
+ * change the mode are no frames.  A thread that no record named is ":TID".
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "output/script.h"
+#include "recording_impl.h"
+
+enum { FRAMES_MAX = 127 };
+
+#define SETTLE_ONE_NS (2 * NS_PER_S) /* to read the image of a frame */
+
+static void name_kernel(struct recording *r, uint64_t addr, struct script_frame *f)
+{
+	struct symbols *sy = r->pipeline.symbols;
+	struct function_info info;
+	uint64_t start;
+
+	f->module = "[kernel.kallsyms]";
+	if (!symbols_start(sy, IMAGE_KERNEL, addr, &start) ||
+	    !symbols_info(sy, symbols_function(sy, IMAGE_KERNEL, addr), &info))
+		return;
+	f->symbol = info.name;
+	f->offset = addr - start;
+	if (strcmp(info.module, "[kernel]") != 0)
+		f->module = info.module;
+}
+
+static void name_user(struct recording *r, const struct place *place, struct script_frame *f)
+{
+	struct symbols *sy = r->pipeline.symbols;
+	const struct image_key *key = space_image(r->pipeline.space, place->image);
+	struct function_info info;
+	uint64_t start;
+
+	if (!key)
+		return;
+	f->module = key->kind == IMAGE_ANON ? "//anon" : space_string(r->pipeline.space, key->path);
+	symbols_function(sy, place->image, place->offset);
+	if (!symbols_final(sy, place->image) && images_wanting(r->pipeline.images))
+		recording_settle(r, SETTLE_ONE_NS);
+	if (!symbols_start(sy, place->image, place->offset, &start) ||
+	    !symbols_info(sy, symbols_function(sy, place->image, place->offset), &info))
+		return;
+	f->symbol = info.name;
+	f->offset = place->offset - start;
+}
+
+static struct script_frame frame_of(struct recording *r, enum cpumode mode, uint32_t pid,
+				    uint64_t addr, bool in_file)
+{
+	struct script_frame f = { .addr = addr };
+	struct place place;
+
+	if (mode == CPUMODE_KERNEL) {
+		name_kernel(r, addr, &f);
+	} else if (mode == CPUMODE_USER) {
+		place = space_resolve(r->pipeline.space, (pid_t)pid, addr);
+		if (in_file && place.image >= IMAGE_FIRST)
+			f.addr = place.offset;
+		name_user(r, &place, &f);
+	}
+	return f;
+}
+
+static size_t walk(struct recording *r, const struct record *record,
+		   struct script_frame frames[FRAMES_MAX])
+{
+	const struct u64s *chain = &record->sample.callchain;
+	enum cpumode mode = record->cpumode;
+	size_t nr = 0;
+
+	for (uint32_t i = 0; i < chain->nr && nr < FRAMES_MAX; i++) {
+		uint64_t addr = u64s_get(chain, i);
+
+		if (addr < (uint64_t)PERF_CONTEXT_MAX)
+			frames[nr++] = frame_of(r, mode, record->sid.pid, addr, true);
+		else if (addr == (uint64_t)PERF_CONTEXT_KERNEL)
+			mode = CPUMODE_KERNEL;
+		else if (addr == (uint64_t)PERF_CONTEXT_USER)
+			mode = CPUMODE_USER;
+		else
+			mode = CPUMODE_UNKNOWN;
+	}
+	return nr;
+}
+
+static int longest_name(struct recording *r)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < perfdata_nr_events(r->pd); i++) {
+		size_t len = strlen(perfdata_event_name(r->pd, i));
+
+		most = len > most ? len : most;
+	}
+	return most < 512 ? (int)most : 512;
+}
+
+void recording_script(struct recording *r, const struct record *record)
+{
+	struct script_frame frames[FRAMES_MAX];
+	struct script_sample s = { .frames = frames };
+	struct task_info task;
+	const struct perfdata_event *e;
+	char nobody[16];
+	uint64_t type;
+	int event;
+
+	if (record->type != RECORD_SAMPLE || r->error)
+		return;
+	event = record->sid.id ? perfdata_event_of(r->pd, record->sid.id) : 0;
+	e = perfdata_event(r->pd, event < 0 ? 0 : (size_t)event);
+	type = e->layout.sample_type;
+	s.event = perfdata_event_name(r->pd, event < 0 ? 0 : (size_t)event);
+	s.event_width = longest_name(r);
+	snprintf(nobody, sizeof(nobody), ":%d", (int)record->sid.tid);
+	s.comm = nobody;
+	s.tid = (int32_t)record->sid.tid;
+	if (space_task_info(r->pipeline.space,
+			    space_task(r->pipeline.space, (pid_t)record->sid.pid,
+				       (pid_t)record->sid.tid),
+			    &task) &&
+	    strncmp(task.comm, "?[", 2) != 0)
+		s.comm = task.comm;
+	s.cpu = record->sid.cpu;
+	s.time_ns = record->sid.time_ns;
+	s.period = record->sample.period;
+	s.has_cpu = type & PERF_SAMPLE_CPU;
+	s.has_time = type & PERF_SAMPLE_TIME;
+	s.has_period = (type & PERF_SAMPLE_PERIOD) && e->type != PERF_TYPE_TRACEPOINT;
+	s.has_chain = type & PERF_SAMPLE_CALLCHAIN;
+	if (s.has_chain) {
+		s.nr_frames = walk(r, record, frames);
+	} else if ((type & PERF_SAMPLE_IP) && e->type != PERF_TYPE_TRACEPOINT) {
+		frames[0] = frame_of(r, record->cpumode, record->sid.pid, record->sample.ip, false);
+		s.nr_frames = 1;
+	}
+	r->error = script_write(stdout, &s);
+}
