@@ -151,9 +151,7 @@ static void take_clue(struct images *im, uint32_t id, const struct loader_answer
 
 static void take_failure(struct images *im, uint32_t id, const struct loader_answer *a)
 {
-	bool harmed = a->err == -EFAULT || a->err == -ETIMEDOUT || a->err == -EBADMSG;
-
-	if (harmed || a->err == -EPIPE) {
+	if (a->harmed || a->err == -EPIPE) {
 		fail_all(im, id, &a->why);
 	} else if (a->what == LOADER_SYMBOLS) {
 		image_fail_table(im, id, &a->why);

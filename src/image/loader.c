@@ -234,6 +234,7 @@ static bool take_failed(struct loader *l, struct loader_answer *ret)
 			.image = f->request.image,
 			.serial = f->serial,
 			.err = f->err,
+			.harmed = f->err != -EPIPE,
 			.why = f->why,
 		};
 		close_flight(l, i);

@@ -84,7 +84,8 @@ struct loader_answer {
 	enum loader_what what;
 	uint32_t image;
 	uint64_t serial;
-	int err; /* 0 or -errno, then .why tells */
+	int err;     /* 0 or -errno, then .why tells */
+	bool harmed; /* the worker had to be replaced for it: -EFAULT, -ETIMEDOUT, -EBADMSG */
 	struct reason why;
 	struct debug_clue clue; /* LOADER_IDENTIFY */
 	void *bytes;            /* else: read-only, of .size, passed its check */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 check_PROGRAMS += \
+	tests/fuzz/loader_mutants \
 	tests/unit/test_build \
 	tests/unit/test_build_hostile \
 	tests/unit/test_cfi \
@@ -39,3 +40,5 @@ tests_unit_test_cfi_SOURCES = tests/unit/test_cfi.c tests/unit/cfi_bed.h $(elf_b
 tests_unit_test_cfi_LDADD = $(unit_LDADD)
 tests_unit_test_rows_SOURCES = tests/unit/test_rows.c tests/unit/cfi_bed.h $(elf_bytes_sources)
 tests_unit_test_rows_LDADD = $(unit_LDADD)
+tests_fuzz_loader_mutants_SOURCES = tests/fuzz/loader_mutants.c $(elf_bytes_sources)
+tests_fuzz_loader_mutants_LDADD = $(unit_LDADD)

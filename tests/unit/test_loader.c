@@ -103,6 +103,7 @@ static void files_are_identified(void **state)
 	assert_false(a.clue.has_symbols);
 	a = bed_ask(l, LOADER_IDENTIFY, bed_text("not ELF"));
 	assert_int_equal(a.err, -ENOEXEC);
+	assert_false(a.harmed);
 	assert_string_not_equal(a.why.text, "");
 	elf_bytes_done(&e);
 	loader_free(l);
@@ -173,6 +174,7 @@ static void one_bad_file_among(const char *text, uint64_t deadline_ns, int err, 
 		assert_false(seen[a.image]);
 		seen[a.image] = true;
 		assert_int_equal(a.err, a.image == 2 ? err : 0);
+		assert_int_equal(a.harmed, a.image == 2);
 		if (a.image == 2)
 			assert_non_null(strstr(a.why.text, reason));
 	}
