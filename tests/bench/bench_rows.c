@@ -14,9 +14,9 @@
 
 #define LOOKUPS 2000000u
 #define ROUNDS 5
-#define BOUND_LIBC_MS 10.0
-#define BOUND_LARGE_MS 250.0
-#define BOUND_LOOKUP_NS 300.0
+#define BOUND_LIBC_MS 6.0
+#define BOUND_LARGE_MS 150.0
+#define BOUND_LOOKUP_NS 200.0
 
 /* CPU time: a busy machine does not change the figures. */
 static uint64_t now_ns(void)
