@@ -11,6 +11,8 @@ live_tests = \
 	tests/live/rights.py \
 	tests/live/screen.py \
 	tests/live/shares.py \
+	tests/live/sleeper.py \
+	tests/live/storm.py \
 	tests/live/programs.sh
 
 EXTRA_PROGRAMS += $(live_programs)
@@ -21,3 +23,9 @@ tests/live/programs.log: $(live_programs)
 
 live_logs = $(addsuffix .log,$(basename $(live_tests)))
 $(live_logs): $(filter-out $(live_logs),$(TEST_LOGS))
+
+if HAVE_CMOCKA
+live_programs += tests/live/test_lost
+tests_live_test_lost_SOURCES = tests/live/test_lost.c
+tests_live_test_lost_LDADD = $(unit_LDADD)
+endif

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sessions at the terminal: every key that matters, at several sizes, and a terminal left as found."""
+"""Sessions at the terminal: every key that matters, several sizes, a terminal left as found."""
 
 import os
+import re
 import signal
 
 import ptop_support as ps
 from ptop_screen import LONG_S, Session, observe
 
+ENTRY = "worker|start_thread"
 ASCII = {"LC_ALL": "C", "LANG": "C"}
 
 
@@ -40,8 +42,8 @@ def _change_event(terminal):
 
 
 def _change_rate(terminal):
-    terminal.press("]", r"1998Hz")
-    terminal.press("[", r"\b999Hz")
+    terminal.press("]", r"400Hz")
+    terminal.press("[", r"\b200Hz")
     terminal.press("f", r"Enter: take it|Frequency")
     terminal.text("500")
     terminal.press("Enter", r"\b500Hz")
@@ -63,9 +65,10 @@ def _views(terminal, wide):
     terminal.press("Tab", r"FUNCTION: callers")
     terminal.press("BTab", r"FUNCTION: call tree")
     terminal.keys("C")
-    terminal.see(lambda screen: "hot_a" not in screen and "start_thread" in screen)
-    terminal.press("x", r"hot_a" if wide else "caller_left")
-    terminal.press("E", r"caller_left")
+    terminal.see(lambda screen: "worker" not in screen and re.search(r"^100", screen, re.M))
+    terminal.press("x", r"hot_a|caller_left")
+    terminal.keys("E", "Home")
+    terminal.see(r"^100.*\n[\s\S]*worker")
 
 
 def _group(terminal, wide):
@@ -129,10 +132,10 @@ def _session(cols, rows, **options):
     wide = cols >= 60
     alternate = options.get("term", "").startswith(("xterm", "tmux", "screen"))
     with ps.Workload("workload", 300) as work:
-        with Session(["-e", "cpu-clock", "-d", 0.5, "-p", work.pid], cols=cols, rows=rows,
-                     **options) as terminal:
-            terminal.see(r"^ptop +cpu-clock 999Hz")
-            terminal.see(r"start_thread")
+        args = ["-e", "cpu-clock", "-F", 200, "-d", 0.5, "-p", work.pid]
+        with Session(args, cols=cols, rows=rows, **options) as terminal:
+            terminal.see(r"^ptop +cpu-clock 200Hz")
+            terminal.see(ENTRY)
             _change_event(terminal)
             _change_rate(terminal)
             _exclude_kernel(terminal, wide)
@@ -168,7 +171,7 @@ def test_no_colour_where_none_is_wanted():
     with ps.Workload("workload", 300) as work:
         for env, coloured in (({"NO_COLOR": "1"}, False), ({}, True)):
             with Session(["-p", work.pid], term="xterm-256color", env=env) as terminal:
-                terminal.see(r"start_thread")
+                terminal.see(ENTRY)
                 terminal.press("1", r"hot_a")
                 codes = {code for part in terminal.screen(attributes=True).split("\x1b[")[1:]
                          for code in part.split("m")[0].split(";")}
@@ -182,7 +185,7 @@ def test_the_cursor_stays_on_its_function():
     ps.need_perf()
     with ps.Workload("workload", 300) as work:
         with Session(["-e", "cpu-clock", "-d", 0.2, "-p", work.pid], cols=100) as terminal:
-            terminal.see(r"start_thread")
+            terminal.see(ENTRY)
             terminal.press("1", r"hot_c")
             for _ in range(12):
                 if "hot_c" in (terminal.selected() or ""):
@@ -201,8 +204,8 @@ def test_the_cursor_stays_on_its_function():
 def test_an_arrow_in_two_pieces_is_an_arrow():
     ps.need_perf()
     with ps.Workload("workload", 300) as work:
-        with Session(["-e", "cpu-clock", "-p", work.pid], cols=100) as terminal:
-            terminal.see(r"start_thread")
+        with Session(["-e", "cpu-clock", "-F", 200, "-p", work.pid], cols=100) as terminal:
+            terminal.see(ENTRY)
             terminal.press("1", r"hot_c")
 
             def measure():
@@ -211,7 +214,7 @@ def test_an_arrow_in_two_pieces_is_an_arrow():
                 terminal.tmux("send-keys", "-H", "1b", ";", "run-shell", "sleep 0.03", ";",
                               "send-keys", "-H", "5b", "42")
                 terminal.see(lambda _: terminal.selected() == terminal.rows()[1], 5)
-                assert "999Hz" in terminal.screen(), "[ was taken for a key"
+                assert "200Hz" in terminal.screen(), "[ was taken for a key"
                 return "the cursor moved"
 
             ps.retry(3, "ESC, 30 ms, [B", measure)
@@ -224,7 +227,7 @@ def test_help_and_menus_stop_nothing():
     for key, wanted in (("?", r"^Keys"), ("m", r"Events:")):
         with ps.Workload("workload", 300) as work:
             with Session(["-e", "cpu-clock", "-d", 0.5, "-p", work.pid], cols=120) as terminal:
-                terminal.see(r"start_thread")
+                terminal.see(ENTRY)
                 terminal.press(key, wanted)
                 os.kill(work.pid, signal.SIGKILL)
                 work.process.wait()
@@ -262,7 +265,7 @@ def test_control_z_gives_the_terminal_back_and_fg_takes_it_again():
             terminal.wait_for(r"prompt> *$", LONG_S)
             terminal.text(f"stty -g | md5sum; '{ps.PTOP}' -e cpu-clock -p {work.pid}")
             terminal.keys("Enter")
-            terminal.wait_for(r"^ptop +cpu-clock[\s\S]*start_thread", LONG_S)
+            terminal.wait_for(r"^ptop +cpu-clock[\s\S]*worker", LONG_S)
             for _ in range(2):
                 terminal.keys("C-z")
                 terminal.wait_for(r"Stopped[\s\S]*prompt> *$", LONG_S)
@@ -270,7 +273,7 @@ def test_control_z_gives_the_terminal_back_and_fg_takes_it_again():
                 assert terminal.query("cursor_flag") == "1", "the cursor is still hidden"
                 terminal.text("fg")
                 terminal.keys("Enter")
-                terminal.wait_for(r"^ptop +cpu-clock[\s\S]*start_thread", LONG_S)
+                terminal.wait_for(r"^ptop +cpu-clock[\s\S]*worker", LONG_S)
                 terminal.keys("1")
                 terminal.wait_for(r"hot_a", LONG_S)
                 terminal.keys("2")
@@ -289,12 +292,13 @@ def test_control_z_gives_the_terminal_back_and_fg_takes_it_again():
 def test_tiny_windows_do_no_harm():
     ps.need_perf()
     with ps.Workload("workload", 300) as work:
-        with Session(["-d", 0.2, "-p", work.pid], cols=20, rows=5, term="xterm-256color") as terminal:
+        args = ["-d", 0.2, "-p", work.pid]
+        with Session(args, cols=20, rows=5, term="xterm-256color") as terminal:
             terminal.see(r"^ptop")
             for cols, rows in ((10, 3), (2, 2), (1, 1), (300, 3), (9, 100), (80, 24)):
                 terminal.resize(cols, rows)
                 terminal.keys("Down", "?", "Escape", "m", "Escape", "/", "Escape", "2")
-            terminal.see(r"^ptop[\s\S]*start_thread")
+            terminal.see(r"^ptop[\s\S]*TOTAL[\s\S]*100")
             _end(terminal)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""ptop and its targets as an ordinary user: uid 65534 when the tests run as root, else this user."""
+"""ptop and its targets as an ordinary user: uid 65534 when the tests run as root."""
 
 import ctypes
 import os
