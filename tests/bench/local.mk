@@ -41,10 +41,21 @@ tests_bench_bench_store_SOURCES = tests/bench/bench_store.c
 tests_bench_bench_store_LDADD = $(bench_ldadd)
 tests_bench_bench_symbols_SOURCES = tests/bench/bench_symbols.c
 tests_bench_bench_symbols_LDADD = $(bench_ldadd)
-tests_bench_bench_unwind_SOURCES = tests/bench/bench_unwind.c \
+tests_bench_bench_unwind_SOURCES = tests/bench/bench_unwind.c $(stack_samples_sources)
+tests_bench_bench_unwind_LDADD = $(bench_ldadd)
+tests_bench_bench_unwind_DEPENDENCIES = libptop.a tests/support/deep_stack
+
+# Registers and stacks of real programs, and libdwfl to compare with. What is sampled is built without frame
+# pointers, whatever all else is built with.
+stack_samples_sources = \
 	tests/support/dwfl_oracle.c tests/support/dwfl_oracle.h \
 	tests/support/stack_samples.c tests/support/stack_samples.h
-tests_bench_bench_unwind_LDADD = $(bench_ldadd)
+EXTRA_PROGRAMS += tests/support/deep_stack tests/support/golden_stacks
+CLEANFILES += tests/support/deep_stack tests/support/golden_stacks
+tests_support_deep_stack_SOURCES = tests/support/deep_stack.c
+tests_support_deep_stack_CFLAGS = -std=gnu11 -O2 -fomit-frame-pointer
+tests_support_golden_stacks_SOURCES = tests/support/golden_stacks.c $(stack_samples_sources)
+tests_support_golden_stacks_LDADD = libptop.a $(ptop_libs)
 
 bench: all $(bench_programs)
 	$(AM_TESTS_ENVIRONMENT) $(SHELL) $(srcdir)/tests/bench/run.sh $(bench_programs) $(bench_scripts)

@@ -113,3 +113,51 @@ uint32_t dwfl_oracle_unwind(struct dwfl_oracle *o, const struct stack_sample *s,
 	dwfl_getthread_frames(o->dwfl, 1, on_frame, o);
 	return o->nr;
 }
+
+const char *const chain_kind_names[NR_CHAIN_KINDS] = {
+	"same",
+	"libdwfl leaves out a caller (proven by its call)",
+	"libdwfl ends early (proven by the call)",
+	"libdwfl goes on where no code is",
+	"different",
+};
+
+static bool same(const struct stack_samples *s, const struct place *place, uint64_t addr)
+{
+	struct place p = space_resolve(s->space, s->pid, addr);
+
+	return p.image == place->image && p.offset == place->offset;
+}
+
+static bool called_at(const struct stack_samples *s, const struct place *place)
+{
+	uint64_t addr = place->offset;
+
+	space_image_address(s->space, place->image, place->offset, &addr);
+	return stack_samples_called(s, addr + 1);
+}
+
+enum chain_kind chain_compare(const struct stack_samples *s, const struct unwound *u,
+			      const struct place *places, const uint64_t *addrs, uint32_t nr)
+{
+	uint32_t i = 0, skipped = 1;
+	bool proven;
+
+	while (i < nr && i < u->nr && same(s, &places[i], addrs[i]))
+		i++;
+	/* a zero that ended its walk is a frame of libdwfl's, too */
+	if (i == u->nr && (i == nr || (i + 1 == nr && addrs[i] == 0)))
+		return CHAIN_SAME;
+	if (i < nr && space_resolve(s->space, s->pid, addrs[i]).image == IMAGE_UNKNOWN)
+		return i == u->nr ? CHAIN_NO_CODE : CHAIN_LOST_REST;
+	if (i == u->nr || i == 0)
+		return CHAIN_DIFFERENT;
+	proven = called_at(s, &places[i]);
+	if (i == nr)
+		return proven ? CHAIN_LOST_REST : CHAIN_DIFFERENT;
+	while (i + skipped < u->nr && !same(s, &places[i + skipped], addrs[i]))
+		skipped++;
+	for (uint32_t k = i; k < nr && k + skipped < u->nr; k++)
+		proven &= same(s, &places[k + skipped], addrs[k]);
+	return proven && i + skipped < u->nr ? CHAIN_LOST_CALLER : CHAIN_DIFFERENT;
+}

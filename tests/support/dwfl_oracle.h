@@ -16,4 +16,21 @@ void dwfl_oracle_free(struct dwfl_oracle *o);
 uint32_t dwfl_oracle_unwind(struct dwfl_oracle *o, const struct stack_sample *s, uint64_t *addrs,
 			    uint32_t max);
 
+/*
+ * How the two chains of a sample compare.  Where they differ, libdwfl is provably wrong if it left
+ * out a frame whose return address follows a call, or stopped before one, or went on in addresses
+ * that are no code.
+ */
+enum chain_kind {
+	CHAIN_SAME,
+	CHAIN_LOST_CALLER,
+	CHAIN_LOST_REST,
+	CHAIN_NO_CODE,
+	CHAIN_DIFFERENT,
+	NR_CHAIN_KINDS
+};
+extern const char *const chain_kind_names[NR_CHAIN_KINDS];
+enum chain_kind chain_compare(const struct stack_samples *s, const struct unwound *u,
+			      const struct place *places, const uint64_t *addrs, uint32_t nr);
+
 #endif
