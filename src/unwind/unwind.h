@@ -53,13 +53,21 @@ bool unwind_regs_of(const struct sample_regs *regs, enum unwind_machine machine,
 
 /*
  * Unwinds process @pid from @regs and @stack (bytes from sp upwards).  Return addresses are looked
- * up one byte back, inside the call. The places are as space_resolve() gives them.  @max >= 1.
+ * up one byte back, inside the call; where the processor was, what a signal interrupted, and the
+ * trampoline that a handler returns to are exact.  The places are as space_resolve() gives them.
+ * @max >= 1.
+ *
+ * Costs about 10 ns a frame, 25 to 40 where the stack comes from memory, and some 150 ns for an
+ * address of which nothing is remembered (512 KiB remember 16,384 of them).
  */
 struct unwound unwind_user(struct unwinder *u, struct space *s, pid_t pid,
 			   const struct unwind_regs *regs, const struct bytes *stack,
 			   struct place *places, uint32_t max);
 
-/* An image was forgotten or loaded anew: rules kept for it are dropped. */
+/*
+ * An image was forgotten or loaded anew: rules kept for it are dropped.  Not needed for rows that
+ * arrive: nothing is kept of a place whose rows were waited for.
+ */
 void unwinder_forget(struct unwinder *u, uint32_t image);
 
 #endif
