@@ -6,7 +6,10 @@
 # Those in C are listed in live_programs by the fragment of the folder they test; programs.sh runs them.
 
 live_tests = \
+	tests/live/born.py \
 	tests/live/command.py \
+	tests/live/lost.py \
+	tests/live/names.py \
 	tests/live/quit.py \
 	tests/live/rights.py \
 	tests/live/screen.py \

@@ -221,19 +221,24 @@ def check_json(refresh):
     check_tree(refresh["tree"])
 
 
+def _node_name(node):
+    return node.get("group") or node["function"]
+
+
 def check_tree(nodes):
     """A list of nodes, each total = self + sum of its children; returns the sum of totals.
 
     Children left out by --min-percent appear in the sum as a node of their own ("...") or as the
-    parent's "omitted_samples".
+    parent's "omitted_samples". With --group the tops are groups, which have "group" for a name.
     """
     total = 0
     for node in nodes:
-        missing = [name for name in TREE_NAMES if name not in node]
+        wanted = TREE_NAMES if "group" not in node else TREE_NAMES[2:]
+        missing = [name for name in wanted if name not in node]
         assert not missing, f"a node lacks {missing}"
         below = check_tree(node["children"]) + node.get("omitted_samples", 0)
         assert node["total_samples"] == node["self_samples"] + below, (
-            f"{node['function']}: total {node['total_samples']} is not self {node['self_samples']} "
+            f"{_node_name(node)}: total {node['total_samples']} is not self {node['self_samples']} "
             f"+ children {below}"
         )
         total += node["total_samples"]
@@ -249,9 +254,9 @@ def tree_edges(nodes, parent=None, edges=None):
     """(parent function, function) -> total_samples summed over the tree."""
     edges = {} if edges is None else edges
     for node in nodes:
-        key = (parent, node["function"])
+        key = (parent, _node_name(node))
         edges[key] = edges.get(key, 0) + node["total_samples"]
-        tree_edges(node["children"], node["function"], edges)
+        tree_edges(node["children"], _node_name(node), edges)
     return edges
 
 
