@@ -201,6 +201,14 @@ static void realigned_stack(void **state)
 	u = unwind(b);
 	assert_int_equal(u.end, UNWIND_BROKEN);
 	FRAMES(b, &u, F(0x110), F(0x11f));
+	program_rule(b, 0x500, 0x600, by_sp(8)); /* nor behind a frame of the usual rule */
+	at(b, P(0x510), 0);
+	set_reg(b, 10, STACK + 32);
+	put(b, 0, P(0x120));
+	put(b, 24, P(0x410));
+	u = unwind(b);
+	assert_int_equal(u.end, UNWIND_BROKEN);
+	FRAMES(b, &u, F(0x510), F(0x11f));
 }
 
 /* Switched stacks: the old sp lies on the new stack, the CFA is some bytes above it. */
