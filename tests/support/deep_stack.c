@@ -16,7 +16,7 @@ enum { NUMBERS = 512 };
 static unsigned int numbers[NUMBERS];
 static volatile unsigned int sink;
 
-#define NOINLINE __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline))
 
 NOINLINE static unsigned int churn(unsigned int x)
 {
