@@ -38,6 +38,7 @@ struct pipeline_private {
 	struct unwinder *unwinder;
 	struct hold hold;
 	struct park park;
+	bool flushing; /* nothing waits for images */
 	uint32_t park_generation; /* of the symbols, when the parking was last gone through */
 
 	struct map rescans; /* pid -> when it was last re-read */
@@ -310,7 +311,7 @@ static void take_sample(struct pipeline *pl, const struct record *r, const struc
 		want_rescan(pl, (pid_t)r->sid.pid, r->sid.time_ns);
 	if (w->entry_tells) {
 		entry = outermost_entry(pl, &p->frames[w->nr - 1]);
-		if (entry == ENTRY_UNSURE && park_add(&p->park, &s, p->frames, w->nr) == 0)
+		if (entry == ENTRY_UNSURE && !p->flushing && park_add(&p->park, &s, p->frames, w->nr) == 0)
 			return;
 		end = entry == ENTRY_YES ? STACK_COMPLETE : STACK_BROKEN;
 	}
@@ -329,7 +330,7 @@ static void unwind_sample(struct pipeline *pl, const struct record *r, const voi
 		w = walk_stack(pl, r);
 	else
 		w = walk_chain(pl, r, kind);
-	if (w.wait && hold_add(&p->hold, bytes, r->size, kind_index, w.waiting) == 0) {
+	if (w.wait && !p->flushing && hold_add(&p->hold, bytes, r->size, kind_index, w.waiting) == 0) {
 		images_want(pl->images, w.waiting);
 		return;
 	}
@@ -383,7 +384,7 @@ static void unpark(struct pipeline *pl)
 		struct frame *frames = park_frames(&p->park, at);
 		enum entry_answer entry = outermost_entry(pl, &frames[at->nr - 1]);
 
-		if (entry == ENTRY_UNSURE)
+		if (entry == ENTRY_UNSURE && !p->flushing)
 			continue;
 		store_sample(pl, &at->sample, frames, at->nr,
 			     entry == ENTRY_YES ? STACK_COMPLETE : STACK_BROKEN);
@@ -454,6 +455,14 @@ images:
 bool pipeline_naming(const struct pipeline *pl)
 {
 	return images_wanting(pl->images) || pl->p->park.entries.nr || pl->p->hold.entries.nr;
+}
+
+void pipeline_flush(struct pipeline *pl)
+{
+	pl->p->flushing = true;
+	unhold(pl);
+	unpark(pl);
+	pl->p->flushing = false;
 }
 
 void pipeline_clear(struct pipeline *pl)

@@ -90,6 +90,12 @@ void pipeline_tidy(struct pipeline *pl, uint64_t now_ns);
 /* Samples parked and images still wanted: names shown now may get better. */
 bool pipeline_naming(const struct pipeline *pl);
 
+/*
+ * No image will be read any more: stores what still waits for one, by what is known (a stack whose
+ * beginning is not known to be a thread's is broken).
+ */
+void pipeline_flush(struct pipeline *pl);
+
 /* Forgets all samples. */
 void pipeline_clear(struct pipeline *pl);
 

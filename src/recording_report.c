@@ -219,14 +219,14 @@ static void tell_losses(struct recording *r)
 
 void recording_settle(struct recording *r, uint64_t most_ns)
 {
-	uint64_t until = clock_ns() + most_ns;
+	uint64_t now = clock_ns(), until = now + most_ns;
 
-	do {
-		if (!names_update(r->pipeline.names) || !pipeline_naming(&r->pipeline))
-			return;
-		images_work(r->pipeline.images, until - clock_ns());
-		symbols_refresh(r->pipeline.symbols, clock_ns());
-	} while (clock_ns() < until);
+	while (names_update(r->pipeline.names) && images_wanting(r->pipeline.images) &&
+	       now < until) {
+		if (pipeline_work(&r->pipeline, until))
+			break;
+		symbols_refresh(r->pipeline.symbols, now = clock_ns());
+	}
 }
 
 int recording_report(struct recording *r)
@@ -238,11 +238,9 @@ int recording_report(struct recording *r)
 		return err;
 	rnames_finish(r);
 	tell_losses(r);
-	for (uint64_t until = clock_ns() + SETTLE_ALL_NS; clock_ns() < until;) {
-		if (!names_update(r->pipeline.names) || !pipeline_naming(&r->pipeline))
-			break;
-		pipeline_work(&r->pipeline, until);
-	}
+	recording_settle(r, SETTLE_ALL_NS);
+	pipeline_flush(&r->pipeline);
+	recording_settle(r, SETTLE_ALL_NS);
 	cache = query_cache_new();
 	if (!cache)
 		return -ENOMEM;

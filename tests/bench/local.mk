@@ -14,10 +14,12 @@ bench_programs = \
 	tests/bench/bench_store \
 	tests/bench/bench_symbols \
 	tests/bench/bench_unwind
-bench_scripts =
+bench_scripts = tests/bench/bench_recording.sh
 
-EXTRA_PROGRAMS += $(bench_programs)
-CLEANFILES += $(bench_programs)
+bench_helpers = tests/bench/repeat_recording
+
+EXTRA_PROGRAMS += $(bench_programs) $(bench_helpers)
+CLEANFILES += $(bench_programs) $(bench_helpers)
 EXTRA_DIST += $(bench_scripts) tests/bench/run.sh
 
 bench_ldadd = libptop.a $(ptop_libs)
@@ -56,7 +58,9 @@ tests_support_deep_stack_SOURCES = tests/support/deep_stack.c
 tests_support_deep_stack_CFLAGS = -std=gnu11 -O2 -fomit-frame-pointer
 tests_support_golden_stacks_SOURCES = tests/support/golden_stacks.c $(stack_samples_sources)
 tests_support_golden_stacks_LDADD = libptop.a $(ptop_libs)
+tests_bench_repeat_recording_SOURCES = tests/bench/repeat_recording.c
+tests_bench_repeat_recording_LDADD = $(bench_ldadd)
 
-bench: all $(bench_programs)
+bench: all $(bench_programs) $(bench_helpers)
 	$(AM_TESTS_ENVIRONMENT) $(SHELL) $(srcdir)/tests/bench/run.sh $(bench_programs) $(bench_scripts)
 .PHONY: bench
