@@ -38,7 +38,7 @@ struct pipeline_private {
 	struct unwinder *unwinder;
 	struct hold hold;
 	struct park park;
-	bool flushing; /* nothing waits for images */
+	bool flushing;            /* nothing waits for images */
 	uint32_t park_generation; /* of the symbols, when the parking was last gone through */
 
 	struct map rescans; /* pid -> when it was last re-read */
@@ -311,7 +311,8 @@ static void take_sample(struct pipeline *pl, const struct record *r, const struc
 		want_rescan(pl, (pid_t)r->sid.pid, r->sid.time_ns);
 	if (w->entry_tells) {
 		entry = outermost_entry(pl, &p->frames[w->nr - 1]);
-		if (entry == ENTRY_UNSURE && !p->flushing && park_add(&p->park, &s, p->frames, w->nr) == 0)
+		if (entry == ENTRY_UNSURE && !p->flushing &&
+		    park_add(&p->park, &s, p->frames, w->nr) == 0)
 			return;
 		end = entry == ENTRY_YES ? STACK_COMPLETE : STACK_BROKEN;
 	}
@@ -330,7 +331,8 @@ static void unwind_sample(struct pipeline *pl, const struct record *r, const voi
 		w = walk_stack(pl, r);
 	else
 		w = walk_chain(pl, r, kind);
-	if (w.wait && !p->flushing && hold_add(&p->hold, bytes, r->size, kind_index, w.waiting) == 0) {
+	if (w.wait && !p->flushing &&
+	    hold_add(&p->hold, bytes, r->size, kind_index, w.waiting) == 0) {
 		images_want(pl->images, w.waiting);
 		return;
 	}

@@ -137,6 +137,7 @@ static void see_kernel(struct recording *r, const struct record_mmap *m)
 	symbol[len - prefix] = '\0';
 	if (!r->same_host || !m->pgoff || kernel_address(symbol) != m->pgoff)
 		return;
+	symbols_recorded(r->pipeline.symbols, true);
 	r->kernel_named = !symbols_load_kernel(r->pipeline.symbols);
 }
 
@@ -162,6 +163,7 @@ int rnames_init(struct recording *r)
 {
 	name_idle(r);
 	learn_host(r);
+	symbols_recorded(r->pipeline.symbols, false);
 	space_on_image(r->pipeline.space, on_image, r);
 	return 0;
 }

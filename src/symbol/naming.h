@@ -41,6 +41,7 @@ struct symbols {
 	struct ksymbols ksymbols;
 	bool kernel_known; /* kallsyms holds names */
 	bool kernel_missed;
+	bool recorded, foreign; /* symbols_recorded() */
 	char kernel_why[160];
 	uint32_t generation, names_moved;
 	uint32_t pseudo[NR_PSEUDO_FRAMES], unknown;

@@ -98,6 +98,12 @@ const char *symbols_kernel_why(const struct symbols *sy)
 	return sy->kernel_why;
 }
 
+void symbols_recorded(struct symbols *sy, bool same_boot)
+{
+	sy->recorded = true;
+	sy->foreign = !same_boot;
+}
+
 void symbols_apply(struct symbols *sy, const struct record *r)
 {
 	const struct bytes *bytes = &r->ksymbol.name;
@@ -192,7 +198,7 @@ static uint32_t kernel_function(struct symbols *sy, uint64_t addr)
 static uint32_t jit_like_function(struct symbols *sy, struct naming *n, uint64_t offset)
 {
 	uint64_t addr;
-	pid_t pid = space_image_address(sy->space, n->image, offset, &addr);
+	pid_t pid = sy->recorded ? 0 : space_image_address(sy->space, n->image, offset, &addr);
 
 	return pid ? jit_function(sy, n, pid, addr) : FUNCTION_NONE;
 }
@@ -243,7 +249,7 @@ uint32_t symbols_function(struct symbols *sy, uint32_t image, uint64_t offset)
 		return FUNCTION_NONE;
 	if (key->kind != IMAGE_ANON)
 		return file_function(sy, n, offset);
-	function = jit_function(sy, n, key->pid, offset);
+	function = sy->foreign ? FUNCTION_NONE : jit_function(sy, n, key->pid, offset);
 	return function != FUNCTION_NONE ? function : naming_whole(sy, n);
 }
 

@@ -41,6 +41,12 @@ void symbols_free(struct symbols *sy);
 int symbols_load_kernel(struct symbols *sy);
 const char *symbols_kernel_why(const struct symbols *sy); /* "" when names are there */
 
+/*
+ * The processes are those of a recording: perf maps count only where it is of this boot, and never
+ * those of memory files, for what else maps them now says nothing of then.
+ */
+void symbols_recorded(struct symbols *sy, bool same_boot);
+
 /* Applies KSYMBOL (BPF and ftrace names) records. */
 void symbols_apply(struct symbols *sy, const struct record *r);
 
