@@ -41,7 +41,7 @@ def test_a_loss_is_told_and_the_rate_goes_down():
         first = ps.wait_until(refreshes, LONG_S, "a refresh")[0]
         assert first["samples"] > 0, first
         for _ in range(5):
-            _stop_while_the_target_runs(process.pid, work.pid, 1.5)
+            _stop_while_the_target_runs(process.pid, work.pid, 1.0)
             count = len(refreshes())
             ps.wait_until(lambda least=count + 3: len(refreshes()) >= least, LONG_S, "refreshes")
             if any(refresh["lost"] for refresh in refreshes()):
@@ -66,7 +66,7 @@ def test_the_screen_shows_what_is_lost():
             terminal.wait_for(r"^ptop +cpu-clock[\s\S]*worker", LONG_S)
             pid = terminal.pid()
             for _ in range(5):
-                _stop_while_the_target_runs(pid, work.pid, 1.5)
+                _stop_while_the_target_runs(pid, work.pid, 1.0)
                 terminal.keys("?")
                 terminal.wait_for("^Keys", LONG_S)
                 terminal.keys("Escape")

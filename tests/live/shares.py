@@ -5,7 +5,7 @@ import os
 import subprocess
 
 import ptop_support as ps
-from ptop_shares import PerfShares, difference
+from ptop_shares import PerfShares, allowed, compare
 
 POINTS = 2.0
 
@@ -19,12 +19,14 @@ def _check_shares(refresh):
         for name, percent in wanted.items():
             assert name in rows, f"no function {name}: {sorted(rows)}"
             off = abs(rows[name][column] - percent)
-            assert off <= POINTS, f"{column} of {name} is {rows[name][column]}, not {percent}"
+            limit = allowed(POINTS, percent, refresh["samples"])
+            assert off <= limit, f"{column} of {name} is {rows[name][column]}, not {percent}"
             worst = max(worst, off)
     edges = ps.tree_edges(refresh["tree"])
     for edge, percent in ps.WORKLOAD_EDGES.items():
         off = abs(100 * edges.get(edge, 0) / refresh["samples"] - percent)
-        assert off <= POINTS, f"{edge} is off its {percent} % by {off:.2f} points"
+        limit = allowed(POINTS, percent, refresh["samples"])
+        assert off <= limit, f"{edge} is off its {percent} % by {off:.2f} points"
         worst = max(worst, off)
     return worst
 
@@ -107,8 +109,7 @@ def test_the_same_as_perf_on_the_same_seconds():
             if recorder.returncode:
                 ps.skip(f"perf record cannot do it here: {said.strip()}")
             theirs = PerfShares(perf, data)
-            worst = difference(refresh, theirs, list(ps.WORKLOAD_TOTAL), ps.WORKLOAD_EDGES)
-            assert worst <= POINTS, f"ptop and perf differ by {worst:.2f} points"
+            worst = compare(refresh, theirs, ps.WORKLOAD_TOTAL, ps.WORKLOAD_EDGES, POINTS)
             return f"{refresh['samples']} and {theirs.samples} samples, {worst:.2f} points apart"
 
         ps.retry(3, "ptop and perf", measure)

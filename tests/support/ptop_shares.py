@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What perf says about a recording, to compare with ptop."""
 
+import math
 import os
 import re
 import subprocess
@@ -51,16 +52,27 @@ class PerfShares:
         return samples, {edge: 100 * count / samples for edge, count in counts.items()}
 
 
-def difference(refresh, theirs, functions, edges):
-    """The largest difference, in points, of any of these functions and edges."""
+def allowed(points, percent, *samples):
+    """How far a share may be off: points, or what chance makes of so few samples (4 sigma)."""
+    share = min(max(percent / 100, 0.01), 0.99)
+    variance = share * (1 - share) * sum(1 / max(number, 1) for number in samples)
+    return max(points, 400 * math.sqrt(variance))
+
+
+def compare(refresh, theirs, functions, edges, points):
+    """All these functions and edges are as perf has them; returns the largest difference."""
     rows = ps.function_rows(refresh)
     ours = ps.tree_edges(refresh["tree"])
-    worst = 0.0
+    none = {"self_percent": 0, "total_percent": 0}
+    pairs = []
     for name in functions:
-        row = rows.get(name, {"self_percent": 0, "total_percent": 0})
-        worst = max(worst, abs(row["self_percent"] - theirs.self_percent.get(name, 0)),
-                    abs(row["total_percent"] - theirs.total_percent.get(name, 0)))
+        row = rows.get(name, none)
+        pairs.append((f"self of {name}", row["self_percent"], theirs.self_percent.get(name, 0)))
+        pairs.append((f"total of {name}", row["total_percent"], theirs.total_percent.get(name, 0)))
     for edge in edges:
         percent = 100 * ours.get(edge, 0) / refresh["samples"]
-        worst = max(worst, abs(percent - theirs.edges.get(edge, 0)))
-    return worst
+        pairs.append((f"{edge[0]} -> {edge[1]}", percent, theirs.edges.get(edge, 0)))
+    for what, mine, other in pairs:
+        limit = allowed(points, other, refresh["samples"], theirs.samples)
+        assert abs(mine - other) <= limit, f"{what}: {mine:.2f} %, perf says {other:.2f} %"
+    return max(abs(mine - other) for _, mine, other in pairs)
