@@ -10,8 +10,10 @@
 #include "base/vec.h"
 #include "clock.h"
 #include "output/stats.h"
+#include "record/decode.h"
 #include "record/perfdata.h"
 #include "recording_impl.h"
+#include "recording_shares.h"
 
 /* The name of a type of record that nobody knows, by its number. */
 struct other_type {
@@ -25,6 +27,7 @@ struct tally {
 	VEC(struct other_type) others;
 	VEC(uint64_t) events;
 	uint64_t no_event;
+	struct map counts; /* of groups' samples */
 };
 
 static int open_input(const char *path)
@@ -59,8 +62,22 @@ static int count_other(struct tally *t, uint32_t type)
 	return vec_push(&t->others, other);
 }
 
-static int count_record(struct tally *t, const struct perfdata_record *r)
+static int count_samples(struct tally *t, int event)
 {
+	while (t->events.nr <= (size_t)event)
+		if (vec_push(&t->events, 0))
+			return -ENOMEM;
+	t->events.at[event]++;
+	return 0;
+}
+
+static int count_record(struct tally *t, const struct perfdata *pd, const struct perfdata_record *r)
+{
+	struct share shares[SHARES_MOST];
+	struct record record;
+	size_t nr;
+	int err = 0;
+
 	if (perfdata_type_name(r->type))
 		t->types[r->type]++;
 	else if (count_other(t, r->type))
@@ -71,11 +88,13 @@ static int count_record(struct tally *t, const struct perfdata_record *r)
 		t->no_event++;
 		return 0;
 	}
-	while (t->events.nr <= (size_t)r->event)
-		if (vec_push(&t->events, 0))
-			return -ENOMEM;
-	t->events.at[r->event]++;
-	return 0;
+	if (!shares_differ(pd, r->event) ||
+	    record_decode(r->layout, r->bytes, r->size, &record) != 0)
+		return count_samples(t, r->event);
+	nr = shares_of(&t->counts, pd, &record, r->event, shares, SHARES_MOST);
+	for (size_t i = 0; i < nr && !err; i++)
+		err = count_samples(t, shares[i].event);
+	return err;
 }
 
 static int print_tally(const struct tally *t, struct perfdata *pd)
@@ -119,11 +138,12 @@ static int print_stats(struct perfdata *pd)
 	int got, err = 0;
 
 	while (!err && (got = perfdata_next(pd, &r)) > 0)
-		err = count_record(&t, &r);
+		err = count_record(&t, pd, &r);
 	if (!err)
 		err = print_tally(&t, pd);
 	vec_done(&t.events);
 	vec_done(&t.others);
+	map_done(&t.counts);
 	return err;
 }
 

@@ -66,6 +66,7 @@ void feed_done(struct recording *r)
 	free(r->feed.last_ns);
 	vec_done(&r->kinds);
 	vec_done(&r->samples);
+	map_done(&r->counts);
 }
 
 /* A step back in time: the source that can go on with @time_ns. */

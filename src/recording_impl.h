@@ -40,6 +40,7 @@ struct recording {
 	bool kernel_named; /* and it is where ours is: its names hold */
 	size_t nr_refused; /* images whose names were not taken */
 	struct notes notes;
+	struct map counts;   /* of groups' samples; see recording_shares.h */
 	uint64_t started_ns; /* clock_ns() */
 	/* Called with each record once it has been applied, in time order; may be NULL. */
 	void (*each)(struct recording *r, const struct record *record);
@@ -63,8 +64,5 @@ int recording_report(struct recording *r);
 
 /* recording_script.c: prints a sample; recording.each. */
 void recording_script(struct recording *r, const struct record *record);
-
-/* Reads the images that names are still waiting for, for a bounded time. */
-void recording_settle(struct recording *r, uint64_t most_ns);
 
 #endif

@@ -217,7 +217,8 @@ static void tell_losses(struct recording *r)
 			  r->no_event);
 }
 
-void recording_settle(struct recording *r, uint64_t most_ns)
+/* Reads the images that names are still waiting for, for a bounded time. */
+static void settle(struct recording *r, uint64_t most_ns)
 {
 	uint64_t now = clock_ns(), until = now + most_ns;
 
@@ -238,9 +239,9 @@ int recording_report(struct recording *r)
 		return err;
 	rnames_finish(r);
 	tell_losses(r);
-	recording_settle(r, SETTLE_ALL_NS);
+	settle(r, SETTLE_ALL_NS);
 	pipeline_flush(&r->pipeline);
-	recording_settle(r, SETTLE_ALL_NS);
+	settle(r, SETTLE_ALL_NS);
 	cache = query_cache_new();
 	if (!cache)
 		return -ENOMEM;

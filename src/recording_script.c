@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "output/script.h"
 #include "recording_impl.h"
+#include "recording_shares.h"
 
 enum { FRAMES_MAX = 127 };
 
@@ -33,6 +34,16 @@ static void name_kernel(struct recording *r, uint64_t addr, struct script_frame 
 		f->module = info.module;
 }
 
+/* Not by pipeline_work(): this is inside of it. */
+static void await_images(struct recording *r)
+{
+	uint64_t now = clock_ns(), until = now + SETTLE_ONE_NS;
+
+	for (; images_wanting(r->pipeline.images) && now < until; now = clock_ns())
+		images_work(r->pipeline.images, until - now);
+	symbols_refresh(r->pipeline.symbols, now);
+}
+
 static void name_user(struct recording *r, const struct place *place, struct script_frame *f)
 {
 	struct symbols *sy = r->pipeline.symbols;
@@ -45,7 +56,7 @@ static void name_user(struct recording *r, const struct place *place, struct scr
 	f->module = key->kind == IMAGE_ANON ? "//anon" : space_string(r->pipeline.space, key->path);
 	symbols_function(sy, place->image, place->offset);
 	if (!symbols_final(sy, place->image) && images_wanting(r->pipeline.images))
-		recording_settle(r, SETTLE_ONE_NS);
+		await_images(r);
 	if (!symbols_start(sy, place->image, place->offset, &start) ||
 	    !symbols_info(sy, symbols_function(sy, place->image, place->offset), &info))
 		return;
@@ -104,44 +115,62 @@ static int longest_name(struct recording *r)
 	return most < 512 ? (int)most : 512;
 }
 
+/* What is the same for all shares of a sample: who, when, where. */
+static void fill_head(struct recording *r, const struct record *record, char nobody[16],
+		      struct script_sample *s)
+{
+	struct space *space = r->pipeline.space;
+	const struct sample_id *id = &record->sid;
+	struct task_info task;
+
+	snprintf(nobody, 16, ":%d", (int)id->tid);
+	s->comm = nobody;
+	s->tid = (int32_t)id->tid;
+	if (space_task_info(space, space_task(space, (pid_t)id->pid, (pid_t)id->tid), &task) &&
+	    strncmp(task.comm, "?[", 2) != 0)
+		s->comm = task.comm;
+	s->cpu = id->cpu;
+	s->time_ns = id->time_ns;
+	s->event_width = longest_name(r);
+}
+
+static void write_share(struct recording *r, const struct record *record, const struct share *share,
+			struct script_sample *s, struct script_frame *frames)
+{
+	const struct perfdata_event *e = perfdata_event(r->pd, (size_t)share->event);
+	uint64_t type = e->layout.sample_type;
+
+	s->event = perfdata_event_name(r->pd, (size_t)share->event);
+	s->period = share->period;
+	s->has_cpu = type & PERF_SAMPLE_CPU;
+	s->has_time = type & PERF_SAMPLE_TIME;
+	s->has_period = (type & PERF_SAMPLE_PERIOD) && e->type != PERF_TYPE_TRACEPOINT;
+	s->has_chain = type & PERF_SAMPLE_CALLCHAIN;
+	s->frames = frames;
+	s->nr_frames = 0;
+	if (s->has_chain) {
+		s->nr_frames = walk(r, record, frames);
+	} else if ((type & PERF_SAMPLE_IP) && e->type != PERF_TYPE_TRACEPOINT) {
+		frames[0] = frame_of(r, record->cpumode, record->sid.pid, record->sample.ip, false);
+		s->nr_frames = 1;
+	}
+	r->error = script_write(stdout, s);
+}
+
 void recording_script(struct recording *r, const struct record *record)
 {
 	struct script_frame frames[FRAMES_MAX];
-	struct script_sample s = { .frames = frames };
-	struct task_info task;
-	const struct perfdata_event *e;
+	struct share shares[SHARES_MOST];
+	struct script_sample s = { 0 };
 	char nobody[16];
-	uint64_t type;
+	size_t nr;
 	int event;
 
 	if (record->type != RECORD_SAMPLE || r->error)
 		return;
 	event = record->sid.id ? perfdata_event_of(r->pd, record->sid.id) : 0;
-	e = perfdata_event(r->pd, event < 0 ? 0 : (size_t)event);
-	type = e->layout.sample_type;
-	s.event = perfdata_event_name(r->pd, event < 0 ? 0 : (size_t)event);
-	s.event_width = longest_name(r);
-	snprintf(nobody, sizeof(nobody), ":%d", (int)record->sid.tid);
-	s.comm = nobody;
-	s.tid = (int32_t)record->sid.tid;
-	if (space_task_info(r->pipeline.space,
-			    space_task(r->pipeline.space, (pid_t)record->sid.pid,
-				       (pid_t)record->sid.tid),
-			    &task) &&
-	    strncmp(task.comm, "?[", 2) != 0)
-		s.comm = task.comm;
-	s.cpu = record->sid.cpu;
-	s.time_ns = record->sid.time_ns;
-	s.period = record->sample.period;
-	s.has_cpu = type & PERF_SAMPLE_CPU;
-	s.has_time = type & PERF_SAMPLE_TIME;
-	s.has_period = (type & PERF_SAMPLE_PERIOD) && e->type != PERF_TYPE_TRACEPOINT;
-	s.has_chain = type & PERF_SAMPLE_CALLCHAIN;
-	if (s.has_chain) {
-		s.nr_frames = walk(r, record, frames);
-	} else if ((type & PERF_SAMPLE_IP) && e->type != PERF_TYPE_TRACEPOINT) {
-		frames[0] = frame_of(r, record->cpumode, record->sid.pid, record->sample.ip, false);
-		s.nr_frames = 1;
-	}
-	r->error = script_write(stdout, &s);
+	fill_head(r, record, nobody, &s);
+	nr = shares_of(&r->counts, r->pd, record, event < 0 ? 0 : event, shares, SHARES_MOST);
+	for (size_t i = 0; i < nr && !r->error; i++)
+		write_share(r, record, &shares[i], &s, frames);
 }

@@ -13,6 +13,7 @@ live_tests = \
 	tests/live/quit.py \
 	tests/live/rights.py \
 	tests/live/screen.py \
+	tests/live/script.py \
 	tests/live/shares.py \
 	tests/live/sleeper.py \
 	tests/live/storm.py \

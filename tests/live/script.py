@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`ptop -i FILE -b --format script` beside `perf script -i FILE`, for recordings made here: the same
+samples in the same order, with the same comm, tid, CPU, time, period, event and addresses. Prints how
+many lines were compared.
+
+Explained differences: perf prints what a tracepoint traced; names of one address may be aliases; perf
+goes on with the mappings of before an exec, so the few user frames under execve(2) differ; stacks of
+--call-graph dwarf are unwound by perf, so only what the kernel walked is compared."""
+
+import os
+import re
+import subprocess
+import tempfile
+
+import ptop_support as ps
+
+LOAD = ["sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; ls -lR /usr/include >/dev/null"]
+CASES = {
+    "frame pointers": ["-g"],
+    "whole system": ["-a"],
+    "several events": ["-g", "-e", "cpu-clock", "-e", "page-faults", "-e", "context-switches:u"],
+    "a group": ["-g", "-e", "{cpu-clock,page-faults,minor-faults}"],
+    "a group read at its leader": ["-e", "{cpu-clock,page-faults}:S"],
+    "tracepoint": ["-a", "-g", "-e", "sched:sched_switch"],
+    "cgroups": ["-a", "--all-cgroups"],
+    "compressed": ["-a", "-z", "-g"],
+    "dwarf": ["--call-graph", "dwarf"],
+    "pipe": ["-g", "-e", "cpu-clock", "-e", "page-faults", "-o", "-"],
+}
+HEAD = re.compile(r"^\s*(.*?)\s+(-?\d+)\s+(?:\[(\d+)\]\s+)?(?:(\d+\.\d+):\s+)?(?:(\d+)\s+)?(\S.*?):\s(.*)$")
+FRAME = re.compile(r"^\t *([0-9a-f]+) (.*) \((.*)\)$")
+
+
+def parse(text):
+    samples = []
+    for line in text.splitlines():
+        if line.startswith("\t"):
+            samples[-1][1].append(FRAME.match(line).groups())
+        elif line.strip():
+            match = HEAD.match(line)
+            assert match, f"no sample: {line!r}"
+            samples.append((match.groups(), []))
+    return samples
+
+
+def alike(own, theirs, walked_by_kernel):
+    """Whether two lists of frames have the same addresses, but for what is explained above."""
+    if walked_by_kernel:
+        theirs = theirs[:len(own)]
+        if own and int(own[-1][0], 16) < 1 << 63:
+            own, theirs = own[:-1], theirs[:len(own) - 1]
+    if len(own) != len(theirs):
+        return False
+    kernel = [frame[1].split("+")[0] for frame in theirs if int(frame[0], 16) >= 1 << 63]
+    in_exec = any("execve" in name for name in kernel)
+    return all(a[0] == b[0] or (in_exec and a[2] == "[unknown]") for a, b in zip(own, theirs))
+
+
+def compare(path, tracepoint, dwarf):
+    own = subprocess.run([os.environ["PTOP"], "-i", path, "-b", "-f", "script"], capture_output=True,
+                         text=True, check=True).stdout
+    theirs = subprocess.run(["perf", "script", "-i", path], capture_output=True, text=True,
+                            check=True).stdout
+    own, theirs = parse(own), parse(theirs)
+    assert len(own) == len(theirs), f"{len(own)} samples, perf has {len(theirs)}"
+    assert own, "no sample: this compares nothing"
+    lines = names = alike_names = 0
+    for (head, frames), (perf_head, perf_frames) in zip(own, theirs):
+        assert head[:6] == perf_head[:6], f"{head}\nperf: {perf_head}"
+        if not frames and not tracepoint and not dwarf:
+            assert head[6].split()[:1] == perf_head[6].split()[:1], f"{head}\nperf: {perf_head}"
+        assert alike(frames, perf_frames, dwarf), f"{head}\n{frames}\nperf: {perf_frames}"
+        lines += 1 + len(frames)
+        if not dwarf:
+            for mine, perfs in zip(frames, perf_frames):
+                names += 1
+                alike_names += mine[1].split("@")[0] == perfs[1].split("@")[0]
+    return lines, names, alike_names
+
+
+def test_same_lines_as_perf_script():
+    ps.need_tool("perf")
+    ps.need_perf(system=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for number, (what, options) in enumerate(CASES.items()):
+            path = f"{folder}/{number}.data"
+            pipe = "-o" in options
+            command = ["perf", "record", "-q", *options]
+            if not pipe:
+                command += ["-o", path]
+            with open(path, "wb") if pipe else open(os.devnull, "wb") as out:
+                done = subprocess.run([*command, "--", *LOAD], stdout=out, stderr=subprocess.PIPE,
+                                      check=False)
+            if done.returncode:
+                print(f"{what}: perf record cannot: {done.stderr.decode(errors='replace').strip()[:120]}")
+                continue
+            lines, names, same = compare(path, what == "tracepoint", what == "dwarf")
+            print(f"{what}: {lines} lines compared; of {names} names of frames {same} are spelled alike")
+
+
+if __name__ == "__main__":
+    ps.main(globals())
