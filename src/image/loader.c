@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -25,8 +26,11 @@
 
 #define SECOND UINT64_C(1000000000)
 #define DEADLINE_NS (2 * SECOND)
+/* Waiting for a CPU does not count, up to so many deadlines. */
+#define STARVED_MAX 15u
 /* For the keeper to be there at start, and for a worker to say that it is. */
 #define START_NS (5 * SECOND)
+#define LOOK_AGAIN_NS (SECOND / 10)
 /* So many workers may be replaced at once, then one in each interval. */
 #define REPLACE_BURST 8u
 #define REPLACE_INTERVAL_NS (SECOND / 2)
@@ -43,7 +47,9 @@ struct loader {
 	bool ready, active; /* the worker has spoken; has begun something */
 	bool gone;          /* no keeper, no worker any more */
 	unsigned stillborn;
+	pid_t worker;
 	uint64_t since_ns;   /* the worker is at what it does */
+	uint64_t cpu_ns;     /* its CPU time then */
 	uint64_t replace_ns; /* no earlier than REPLACE_BURST intervals before that */
 	uint64_t armed_ns;   /* the timer; 0: not */
 	uint64_t serial, replaced;
@@ -82,6 +88,35 @@ static struct flight *current(struct loader *l)
 			return &l->flights[i];
 	}
 	return NULL;
+}
+
+/* CPU time of a process; 0 where that is not told. */
+static uint64_t cpu_ns(pid_t pid)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &t) != 0)
+		return 0;
+	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
+}
+
+/* Whether a process would run if it had a CPU: the state 'R' of proc(5), /proc/PID/stat. */
+static bool is_runnable(pid_t pid)
+{
+	char name[64], text[256] = { 0 };
+	const char *state;
+	int fd;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", (int)pid);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = '\0';
+	close(fd);
+	state = strrchr(text, ')');
+	return state != NULL && strncmp(state, ") R", 3) == 0;
 }
 
 /* How long the worker may be silent now; 0: for ever. */
@@ -194,9 +229,9 @@ static void push_on(struct loader *l, uint64_t now)
 }
 
 /* The timer goes off when something is due; one that goes off early is set anew. */
-static void arm(struct loader *l)
+static void arm(struct loader *l, uint64_t now)
 {
-	uint64_t due = 0;
+	uint64_t due = now;
 
 	if (l->nr == 0)
 		return;
@@ -206,7 +241,10 @@ static void arm(struct loader *l)
 		due = may_replace_ns(l);
 	else if (patience_ns(l) != 0)
 		due = l->since_ns + patience_ns(l);
-	if (due == 0 || (l->armed_ns != 0 && l->armed_ns <= due))
+	/* What could not be done now, and who is late for want of a CPU, is looked at again. */
+	if (due <= now && !l->gone)
+		due = now + LOOK_AGAIN_NS;
+	if (l->armed_ns != 0 && l->armed_ns <= due)
 		return;
 	struct itimerspec at = {
 		.it_value = { .tv_sec = (time_t)(due / SECOND), .tv_nsec = (long)(due % SECOND) },
@@ -263,8 +301,10 @@ static bool hear_progress(struct loader *l, const struct worker_message *m, uint
 		return false;
 	if (m->says == WORKER_READY && !l->ready) {
 		l->ready = true;
+		l->worker = m->serial <= INT32_MAX ? (pid_t)m->serial : 0;
 	} else if (m->says == WORKER_BEGINS && l->ready && i < l->nr && current(l) == NULL) {
 		l->flights[i].begun = l->active = true;
+		l->cpu_ns = cpu_ns(l->worker);
 		l->stillborn = 0;
 	} else {
 		return false;
@@ -304,12 +344,24 @@ static int hear(struct loader *l, struct loader_answer *ret, uint64_t now)
 	return -EAGAIN;
 }
 
+/* Whether the worker is at one file for too long, not for want of a CPU: a profiler's machine is
+ * busy. */
+static bool is_late(struct loader *l, uint64_t now)
+{
+	uint64_t most = patience_ns(l), silent = now - l->since_ns;
+
+	if (most == 0 || silent < most)
+		return false;
+	if (current(l) == NULL || silent / STARVED_MAX >= most)
+		return true;
+	return cpu_ns(l->worker) - l->cpu_ns >= most / 10 * 9 || !is_runnable(l->worker);
+}
+
 static void watch_deadline(struct loader *l, uint64_t now)
 {
-	uint64_t most = patience_ns(l);
 	struct reason why = { 0 };
 
-	if (l->worker_fd < 0 || most == 0 || now - l->since_ns < most)
+	if (l->worker_fd < 0 || !is_late(l, now))
 		return;
 	reason_set(&why, 0, "reading it took more than %.3g s", (double)l->deadline_ns / 1e9);
 	lose_worker(l, -ETIMEDOUT, &why);
@@ -349,7 +401,7 @@ bool loader_take(struct loader *l, struct loader_answer *ret)
 	push_on(l, now);
 	if (take_failed(l, ret))
 		return true;
-	arm(l);
+	arm(l, now);
 	return false;
 }
 
@@ -360,6 +412,7 @@ bool loader_has_room(const struct loader *l)
 
 int loader_send(struct loader *l, const struct loader_request *r, uint64_t *ret_serial)
 {
+	uint64_t now = now_ns();
 	struct flight *f;
 
 	if (l->gone || l->nr == LOADER_IN_FLIGHT_MAX || r->nr_fds == 0 ||
@@ -370,8 +423,8 @@ int loader_send(struct loader *l, const struct loader_request *r, uint64_t *ret_
 	f = &l->flights[l->nr++];
 	*f = (struct flight){ .request = *r, .serial = ++l->serial };
 	*ret_serial = f->serial;
-	push_on(l, now_ns());
-	arm(l);
+	push_on(l, now);
+	arm(l, now);
 	return 0;
 }
 

@@ -46,7 +46,8 @@ void loader_free(struct loader *l);
 /* What protection could not be had ("" where all of it is), as a sentence; borrowed. */
 const char *loader_weakness(const struct loader *l);
 
-/* How long a worker may be at one request; 2 s at first. */
+/* How long a worker may be at one request, times not counted that it waits for a CPU; 2 s at first.
+ */
 void loader_set_deadline(struct loader *l, uint64_t deadline_ns);
 
 /* Readable when loader_take() should be called.  Stays the same while the loader lives. */

@@ -123,7 +123,11 @@ int loader_do(const struct worker_request *r, const int *fds, unsigned nr_fds,
 
 int loader_ready(int socket)
 {
-	const struct worker_message ready = { .magic = LOADER_MAGIC, .says = WORKER_READY };
+	const struct worker_message ready = {
+		.magic = LOADER_MAGIC,
+		.says = WORKER_READY,
+		.serial = (uint64_t)getpid(),
+	};
 
 	return loader_put(socket, &ready, sizeof(ready), NULL, 0);
 }

@@ -37,9 +37,9 @@ enum worker_says { WORKER_READY, WORKER_BEGINS, WORKER_ANSWER };
 /* Worker to main process; with the memfd where a table was made. */
 struct worker_message {
 	uint32_t magic;
-	uint32_t says; /* enum worker_says */
-	uint64_t serial;
-	uint64_t size; /* of the table */
+	uint32_t says;   /* enum worker_says */
+	uint64_t serial; /* of the request; of WORKER_READY: its process id */
+	uint64_t size;   /* of the table */
 	int32_t err;
 	uint32_t what;
 	struct debug_clue clue;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "image/loader.h"
@@ -19,6 +20,8 @@
 #include "support/elf_bytes.h"
 
 #define BED_WAIT_MS 20000
+/* CPU time that "WORK" takes. */
+#define BED_WORK_MS 50
 
 /* A file with a text in it. */
 static inline int bed_text(const char *text)
@@ -133,6 +136,14 @@ static inline void bed_misbehave(const int *fds)
 			turns = 1;
 	} else if (strcmp(word, "DIE!") == 0) {
 		_exit(1);
+	} else if (strcmp(word, "WORK") == 0) {
+		struct timespec t, start;
+
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &start);
+		do {
+			clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+		} while ((t.tv_sec - start.tv_sec) * 1000 + (t.tv_nsec - start.tv_nsec) / 1000000 <
+			 BED_WORK_MS);
 	} else if (strcmp(word, "CALL") == 0) {
 		socket(AF_INET, SOCK_STREAM, 0);
 	} else if (strcmp(word, "EXEC") == 0) {

@@ -10,8 +10,10 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <grp.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -217,6 +219,83 @@ static void memory_is_bounded(void **state)
 		assert_true(strtoul(a.why.text, NULL, 10) <= 2048);
 	}
 	loader_free(l);
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* Keeps the CPU of @worker from it. */
+static pid_t starve(pid_t worker)
+{
+	struct sched_param param = { 0 };
+	volatile int turns = 1;
+	cpu_set_t cpu;
+	char name[64];
+	pid_t pid;
+	int fd;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(cpu), &cpu), 0);
+	for (int i = 0, found = 0; i < CPU_SETSIZE; i++) {
+		if (CPU_ISSET(i, &cpu) && found++ > 0)
+			CPU_CLR(i, &cpu);
+	}
+	assert_int_equal(sched_setaffinity(worker, sizeof(cpu), &cpu), 0);
+	assert_int_equal(sched_setscheduler(worker, SCHED_IDLE, &param), 0);
+	/* Sessions share among themselves, see sched(7). */
+	snprintf(name, sizeof(name), "/proc/%d/autogroup", (int)worker);
+	fd = open(name, O_WRONLY | O_CLOEXEC);
+	if (fd >= 0 && write(fd, "19", 2) != 2)
+		print_message("the session's weight stays\n");
+	if (fd >= 0)
+		close(fd);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		sched_setaffinity(0, sizeof(cpu), &cpu);
+		while (turns)
+			turns = 1;
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
+/* What takes long only for want of a CPU is waited for. */
+static void a_busy_machine_is_no_hang(void **state)
+{
+	struct loader *l = start();
+	struct pollfd p = { .fd = loader_fd(l), .events = POLLIN };
+	struct loader_answer a;
+	uint64_t begin;
+	pid_t rival;
+
+	(void)state;
+	is_usable(l);
+	rival = starve(bed_child(bed_child(getpid())));
+	loader_set_deadline(l, UINT64_C(200000000));
+	begin = now_ms();
+	bed_send(l, LOADER_SYMBOLS, 1, bed_text("WORK"));
+	while (!loader_take(l, &a)) {
+		assert_true(poll(&p, 1, 100) >= 0);
+		if (rival > 0 && now_ms() - begin > 600) {
+			kill(rival, SIGKILL);
+			waitpid(rival, NULL, 0);
+			rival = 0;
+		}
+	}
+	assert_int_equal(a.err, -ENOEXEC);
+	assert_int_equal(loader_replaced(l), 0);
+	loader_free(l);
+	if (rival > 0) {
+		kill(rival, SIGKILL);
+		waitpid(rival, NULL, 0);
+		print_message("this machine does not let a process starve\n");
+		skip();
+	}
 }
 
 /* Until the worker says that it begins. */
@@ -433,6 +512,7 @@ int main(void)
 		cmocka_unit_test(the_debug_file_that_fits_is_taken),
 		cmocka_unit_test(a_crash_costs_one_file),
 		cmocka_unit_test(a_hang_costs_one_file),
+		cmocka_unit_test(a_busy_machine_is_no_hang),
 		cmocka_unit_test(a_forbidden_call_costs_one_file),
 		cmocka_unit_test(memory_is_bounded),
 		cmocka_unit_test(a_killed_worker_is_replaced),
