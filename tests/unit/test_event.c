@@ -21,7 +21,7 @@ static const struct {
 	{ "cpu-cycles", "cycles", PERF_TYPE_HARDWARE, 0, EVENT_CYCLES },
 	{ "instructions", "instructions", PERF_TYPE_HARDWARE, 1, EVENT_COUNT },
 	{ "branch-instructions", "branches", PERF_TYPE_HARDWARE, 4, EVENT_COUNT },
-	{ "idle-cycles-frontend", "stalled-cycles-frontend", PERF_TYPE_HARDWARE, 7, EVENT_CYCLES },
+	{ "idle-cycles-frontend", "stalled-cycles-frontend", PERF_TYPE_HARDWARE, 7, EVENT_COUNT },
 	{ "ref-cycles", "ref-cycles", PERF_TYPE_HARDWARE, 9, EVENT_CYCLES },
 	{ "cpu-clock", "cpu-clock", PERF_TYPE_SOFTWARE, 0, EVENT_TIME_NS },
 	{ "task-clock", "task-clock", PERF_TYPE_SOFTWARE, 1, EVENT_TIME_NS },
