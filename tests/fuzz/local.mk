@@ -10,6 +10,7 @@ fuzz_programs = \
 	tests/fuzz/fuzz_elf \
 	tests/fuzz/fuzz_event \
 	tests/fuzz/fuzz_kallsyms \
+	tests/fuzz/fuzz_perfdata \
 	tests/fuzz/fuzz_perfmap \
 	tests/fuzz/fuzz_procfs \
 	tests/fuzz/fuzz_rows \
@@ -40,6 +41,8 @@ tests_fuzz_fuzz_event_SOURCES = tests/fuzz/fuzz_event.c $(fuzz_main)
 tests_fuzz_fuzz_event_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_kallsyms_SOURCES = tests/fuzz/fuzz_kallsyms.c $(fuzz_main)
 tests_fuzz_fuzz_kallsyms_LDADD = $(fuzz_ldadd)
+tests_fuzz_fuzz_perfdata_SOURCES = tests/fuzz/fuzz_perfdata.c $(fuzz_main)
+tests_fuzz_fuzz_perfdata_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_perfmap_SOURCES = tests/fuzz/fuzz_perfmap.c $(fuzz_main)
 tests_fuzz_fuzz_perfmap_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_procfs_SOURCES = tests/fuzz/fuzz_procfs.c $(fuzz_main)
@@ -52,6 +55,12 @@ tests_fuzz_fuzz_text_SOURCES = tests/fuzz/fuzz_text.c $(fuzz_main)
 tests_fuzz_fuzz_text_LDADD = $(fuzz_ldadd)
 
 tests/fuzz/run.log: $(fuzz_programs)
+
+# A million mutations of recordings without libFuzzer: mutate_perfdata EXECUTIONS SEED FILE...
+EXTRA_PROGRAMS += tests/fuzz/mutate_perfdata
+CLEANFILES += tests/fuzz/mutate_perfdata
+tests_fuzz_mutate_perfdata_SOURCES = tests/fuzz/fuzz_perfdata.c tests/fuzz/mutate.c
+tests_fuzz_mutate_perfdata_LDADD = libptop.a $(ptop_libs)
 
 FUZZ_SECONDS = 60
 fuzz: $(fuzz_programs)
