@@ -19,8 +19,10 @@ done
 files=$(find src tests -name '*.[ch]' | sort)
 [ -n "$files" ] || { echo "no file found"; exit 1; }
 # shellcheck disable=SC2086
-if ! $formatter --dry-run -Werror $files 2>&1 | grep 'error:' | cut -d: -f1 | sort | uniq -c; then
+wrong=$($formatter --dry-run -Werror $files 2>&1) && {
+	echo "$(echo "$files" | wc -l) files"
 	exit 0
-fi
+}
+echo "$wrong" | grep 'error:' | cut -d: -f1 | sort | uniq -c
 echo "mend with: $formatter -i FILE"
 exit 1
