@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`ptop -i FILE -b --format script` beside `perf script -i FILE`, for recordings made here: the same
-samples in the same order, with the same comm, tid, CPU, time, period, event and addresses. Prints how
-many lines were compared.
+"""`ptop -i FILE -b --format script` beside `perf script -i FILE`, for recordings made here.
 
-Explained differences: perf prints what a tracepoint traced; names of one address may be aliases; perf
-goes on with the mappings of before an exec, so the few user frames under execve(2) differ; stacks of
---call-graph dwarf are unwound by perf, so only what the kernel walked is compared."""
+The same samples in the same order, with the same comm, tid, CPU, time, period, event and addresses.
+Prints how many lines were compared.
+
+Explained differences: perf prints what a tracepoint traced; names of one address may be aliases;
+perf goes on with the mappings of before an exec, so the few user frames under execve(2) differ;
+stacks of --call-graph dwarf are unwound by perf, so only what the kernel walked is compared.
+"""
 
 import os
 import re
