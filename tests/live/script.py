@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`ptop -i FILE -b --format script` beside `perf script -i FILE`, for recordings made here.
-
-The same samples in the same order, with the same comm, tid, CPU, time, period, event and addresses.
+"""`ptop -i FILE -b --format script` beside `perf script -i FILE`, for recordings made here: the
+same samples in the same order, with the same comm, tid, CPU, time, period, event and addresses.
 Prints how many lines were compared.
 
 Explained differences: perf prints what a tracepoint traced; names of one address may be aliases;
 perf goes on with the mappings of before an exec, so the few user frames under execve(2) differ;
-stacks of --call-graph dwarf are unwound by perf, so only what the kernel walked is compared.
-"""
+stacks of --call-graph dwarf are unwound by perf, so only what the kernel walked is compared."""
 
 import os
 import re
@@ -16,7 +14,8 @@ import tempfile
 
 import ptop_support as ps
 
-LOAD = ["sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; ls -lR /usr/include >/dev/null"]
+LOAD = ["sh", "-c",
+        "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; ls -lR /usr/include >/dev/null"]
 CASES = {
     "frame pointers": ["-g"],
     "whole system": ["-a"],
@@ -29,7 +28,8 @@ CASES = {
     "dwarf": ["--call-graph", "dwarf"],
     "pipe": ["-g", "-e", "cpu-clock", "-e", "page-faults", "-o", "-"],
 }
-HEAD = re.compile(r"^\s*(.*?)\s+(-?\d+)\s+(?:\[(\d+)\]\s+)?(?:(\d+\.\d+):\s+)?(?:(\d+)\s+)?(\S.*?):\s(.*)$")
+HEAD = re.compile(r"^\s*(.*?)\s+(-?\d+)\s+(?:\[(\d+)\]\s+)?(?:(\d+\.\d+):\s+)?(?:(\d+)\s+)?"
+                  r"(\S.*?):\s(.*)$")
 FRAME = re.compile(r"^\t *([0-9a-f]+) (.*) \((.*)\)$")
 
 
@@ -59,11 +59,9 @@ def alike(own, theirs, walked_by_kernel):
 
 
 def compare(path, tracepoint, dwarf):
-    own = subprocess.run([os.environ["PTOP"], "-i", path, "-b", "-f", "script"], capture_output=True,
-                         text=True, check=True).stdout
-    theirs = subprocess.run(["perf", "script", "-i", path], capture_output=True, text=True,
-                            check=True).stdout
-    own, theirs = parse(own), parse(theirs)
+    own, theirs = (parse(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+                   for command in ([os.environ["PTOP"], "-i", path, "-b", "-f", "script"],
+                                   ["perf", "script", "-i", path]))
     assert len(own) == len(theirs), f"{len(own)} samples, perf has {len(theirs)}"
     assert own, "no sample: this compares nothing"
     lines = names = alike_names = 0
@@ -94,10 +92,12 @@ def test_same_lines_as_perf_script():
                 done = subprocess.run([*command, "--", *LOAD], stdout=out, stderr=subprocess.PIPE,
                                       check=False)
             if done.returncode:
-                print(f"{what}: perf record cannot: {done.stderr.decode(errors='replace').strip()[:120]}")
+                why = done.stderr.decode(errors="replace").strip()[:120]
+                print(f"{what}: perf record cannot: {why}")
                 continue
             lines, names, same = compare(path, what == "tracepoint", what == "dwarf")
-            print(f"{what}: {lines} lines compared; of {names} names of frames {same} are spelled alike")
+            print(f"{what}: {lines} lines compared; "
+                  f"of {names} names of frames {same} are spelled alike")
 
 
 if __name__ == "__main__":
