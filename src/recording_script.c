@@ -124,7 +124,7 @@ static void fill_head(struct recording *r, const struct record *record, char nob
 	struct task_info task;
 
 	snprintf(nobody, 16, ":%d", (int)id->tid);
-	s->comm = nobody;
+	s->comm = id->pid || id->tid ? nobody : "swapper";
 	s->tid = (int32_t)id->tid;
 	if (space_task_info(space, space_task(space, (pid_t)id->pid, (pid_t)id->tid), &task) &&
 	    strncmp(task.comm, "?[", 2) != 0)
@@ -141,10 +141,13 @@ static void write_share(struct recording *r, const struct record *record, const 
 	uint64_t type = e->layout.sample_type;
 
 	s->event = perfdata_event_name(r->pd, (size_t)share->event);
-	s->period = share->period;
+	/* A fixed period need not be in each sample. */
+	s->period = (type & PERF_SAMPLE_PERIOD) || shares_differ(r->pd, share->event)
+			    ? share->period
+			    : e->sample_period;
 	s->has_cpu = type & PERF_SAMPLE_CPU;
 	s->has_time = type & PERF_SAMPLE_TIME;
-	s->has_period = (type & PERF_SAMPLE_PERIOD) && e->type != PERF_TYPE_TRACEPOINT;
+	s->has_period = e->type != PERF_TYPE_TRACEPOINT;
 	s->has_chain = type & PERF_SAMPLE_CALLCHAIN;
 	s->frames = frames;
 	s->nr_frames = 0;

@@ -369,6 +369,30 @@ static void none_is_lost(void **state)
 	order_free(o);
 }
 
+/* Of equal times the one pushed first, whatever the source, also where one strays far back. */
+static void equal_times_by_arrival(void **state)
+{
+	enum { SOURCES = 5, NR = 500 };
+	static const uint32_t sources[] = { 4, 0, 3, 1, 2 };
+	struct order *o = order_new(SOURCES);
+	struct ordered got;
+	uint64_t last = 0;
+
+	(void)state;
+	order_ties_by_arrival(o);
+	for (uint64_t tag = 0; tag < NR; tag++)
+		push(o, sources[tag % SOURCES], 10 + tag % 3, tag);
+	for (uint32_t s = 0; s < SOURCES; s++)
+		order_bound(o, s, UINT64_MAX);
+	for (int i = 0; i < NR; i++) {
+		assert_true(order_pop(o, &got));
+		if (i && got.tag < last)
+			assert_int_equal(got.tag % 3, last % 3 + 1);
+		last = got.tag;
+	}
+	order_free(o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -376,6 +400,7 @@ int main(void)
 		cmocka_unit_test(a_source_that_ended_holds_nothing_back),
 		cmocka_unit_test(time_zero_waits_for_all),
 		cmocka_unit_test(equal_times),
+		cmocka_unit_test(equal_times_by_arrival),
 		cmocka_unit_test(late_ones_leave_at_once),
 		cmocka_unit_test(sources_that_are_not),
 		cmocka_unit_test(records_of_any_size),
