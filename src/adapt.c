@@ -44,7 +44,9 @@ enum adapt_step adapt(struct adapt *a, const struct adapt_look *now, const struc
 	uint64_t span = now->time_ns - a->last.time_ns;
 	uint64_t samples = now->samples - a->last.samples, lost = now->lost - a->last.lost;
 	uint64_t cut = now->cut - a->last.cut;
-	uint64_t percent = span ? (now->own_cpu_ns - a->last.own_cpu_ns) * 100 / span : 0;
+	uint64_t percent = span && now->own_cpu_ns > a->last.own_cpu_ns
+				   ? (now->own_cpu_ns - a->last.own_cpu_ns) * 100 / span
+				   : 0;
 
 	if (span < LOOK_NS)
 		return ADAPT_KEEP;

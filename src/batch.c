@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +15,9 @@
 #include "report_fill.h"
 #include "settle.h"
 
+/* How often to look whether the target is still there. */
+#define TARGET_LOOK_NS (100 * NS_PER_MS)
+
 struct batch {
 	struct session *session;
 	struct asker asker;
@@ -22,7 +26,7 @@ struct batch {
 	uint64_t nr;       /* refreshes printed */
 };
 
-static int write_report(const struct options *o, const struct report *r)
+static int write_format(const struct options *o, const struct report *r)
 {
 	switch (o->format) {
 	case FORMAT_JSON:
@@ -32,6 +36,24 @@ static int write_report(const struct options *o, const struct report *r)
 	default:
 		return text_write(stdout, r, o->ascii);
 	}
+}
+
+/* A reader that does not read blocks the write: signals then end ptop, since nobody waits for them.
+ */
+static int write_report(const struct options *o, const struct report *r)
+{
+	sigset_t set, old;
+	int err;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGQUIT);
+	sigprocmask(SIG_UNBLOCK, &set, &old);
+	err = write_format(o, r);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	return err;
 }
 
 /* Prints the refresh that ends at @to_ns. */
@@ -56,7 +78,7 @@ static int print(struct batch *b, uint64_t to_ns)
 		q.window_ns = to_ns - b->shown_ns;
 	}
 	settle_names(b->session, clock_ns() + SETTLE_NS);
-	own_cost_look(&b->cost, to_ns);
+	own_cost_look(&b->cost, b->session, to_ns);
 	err = fill_report(&f, &b->asker, &q, &b->cost, o->format != FORMAT_TEXT);
 	if (err)
 		return err;
@@ -73,8 +95,8 @@ static int run(struct batch *b, struct loop *l)
 	int err = 0, events;
 
 	while (!err) {
-		events = loop_wait(l, 0);
-		if (events & LOOP_STOP) {
+		events = loop_wait(l, clock_ns() + TARGET_LOOK_NS);
+		if ((events & LOOP_STOP) || session_ended(b->session, clock_ns())) {
 			settle_records(b->session);
 			return print(b, clock_ns());
 		}
@@ -82,7 +104,7 @@ static int run(struct batch *b, struct loop *l)
 			continue;
 		session_tidy(b->session, l->asked_ns);
 		err = print(b, l->asked_ns);
-		if (b->session->ended_ns || (o->count && b->nr >= o->count))
+		if (o->count && b->nr >= o->count)
 			break;
 	}
 	return err;
@@ -97,7 +119,7 @@ int batch_run(struct session *s, struct reason *why)
 
 	if (asker_init(&b.asker, s))
 		return reason_set(why, -ENOMEM, "out of memory");
-	own_cost_look(&b.cost, s->start_ns);
+	own_cost_look(&b.cost, s, s->start_ns);
 	err = loop_init(&loop, s, -1, s->start_ns + delay_ns, delay_ns, why);
 	if (!err) {
 		err = run(&b, &loop);

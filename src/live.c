@@ -131,7 +131,7 @@ static void refresh(struct live *v)
 	session_tidy(v->session, now);
 	if (!v->shown_ns)
 		settle_names(v->session, clock_ns() + SETTLE_NS);
-	own_cost_look(&v->cost, now);
+	own_cost_look(&v->cost, v->session, now);
 	count_rate(v, now);
 	query(v, now);
 	tell_status(v, now);
@@ -307,7 +307,7 @@ int live_run(struct session *s, struct reason *why)
 	}
 	err = start(&v, tty_fd < 0 ? STDIN_FILENO : tty_fd, why);
 	if (!err) {
-		own_cost_look(&v.cost, s->start_ns);
+		own_cost_look(&v.cost, s, s->start_ns);
 		v.counted_ns = s->start_ns;
 		tell_status(&v, s->start_ns);
 		run(&v);

@@ -80,6 +80,8 @@ int loop_init(struct loop *l, struct session *s, int input_fd, uint64_t first_re
 	err = add(l, l->signal_fd, FROM_SIGNAL);
 	if (!err)
 		err = add(l, session_fd(s), FROM_SESSION);
+	if (!err)
+		err = add(l, session_loader_fd(s), FROM_SESSION);
 	if (!err && input_fd >= 0)
 		err = add(l, input_fd, FROM_INPUT);
 	if (!err)

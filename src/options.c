@@ -175,12 +175,14 @@ static int parse_display(struct options *o, enum option_id id, const char *value
 		err = parse_choice(id, value, &choice, why);
 		if (err)
 			return err;
-		if (id == OPTION_VIEW)
+		if (id == OPTION_VIEW) {
 			o->view = (enum orientation)choice;
-		else if (id == OPTION_GROUP)
+			o->view_given = true;
+		} else if (id == OPTION_GROUP) {
 			o->group = (enum grouping)choice;
-		else
+		} else {
 			o->format = (enum batch_format)choice;
+		}
 		return 0;
 	case OPTION_COUNT:
 	case OPTION_ROWS:
@@ -216,6 +218,9 @@ static int apply_flag(struct options *o, enum option_id id)
 		break;
 	case OPTION_BATCH:
 		o->batch = true;
+		break;
+	case OPTION_NO_SANDBOX:
+		o->no_sandbox = true;
 		break;
 	case OPTION_DOCTOR:
 		o->mode = RUN_DOCTOR;

@@ -28,6 +28,8 @@ struct options {
 	struct sampling sampling;
 	bool event_given; /* else the ladder of default events */
 	bool rate_given;
+	bool no_sandbox;
+	bool view_given;
 	bool stack_bytes_given; /* --call-graph dwarf,BYTES */
 	double delay_s;
 	double window_s; /* INFINITY: all */

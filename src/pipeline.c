@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "clock.h"
 #include "hold.h"
+#include "image/loader.h"
 #include "park.h"
 #include "record/decode.h"
 #include "unwind/chain.h"
@@ -105,6 +106,8 @@ int pipeline_init(struct pipeline *pl, const struct pipeline_config *c)
 		return -ENOMEM;
 	}
 	pl->p->config = *c;
+	if (c->loader)
+		images_use_loader(pl->images, c->loader);
 	if (c->live)
 		space_on_image(pl->space, on_image, pl);
 	space_on_forget(pl->space, on_forget, pl);
@@ -188,6 +191,11 @@ static void want_rescan(struct pipeline *pl, pid_t pid, uint64_t now_ns)
 		(void)vec_push(&p->wanting, pid);
 }
 
+static bool is_own(const struct pipeline_config *c, pid_t pid)
+{
+	return pid == c->own_pid || (c->loader && loader_is(c->loader, pid));
+}
+
 static uint8_t flags_of(const struct pipeline *pl, const struct record *r)
 {
 	uint8_t flags = r->cpumode == CPUMODE_USER || r->cpumode == CPUMODE_GUEST_USER
@@ -196,7 +204,7 @@ static uint8_t flags_of(const struct pipeline *pl, const struct record *r)
 
 	if (r->sid.pid == 0 && r->sid.tid == 0)
 		flags |= SAMPLE_IDLE;
-	if (r->sid.pid == (uint32_t)pl->p->config.own_pid)
+	if (is_own(&pl->p->config, (pid_t)r->sid.pid))
 		flags |= SAMPLE_OWN;
 	return flags;
 }
@@ -449,6 +457,8 @@ images:
 		if (images_work(pl->images, until_ns - now)) {
 			unhold(pl);
 			see_names(pl, now);
+		} else if (images_fd(pl->images) >= 0) {
+			break; /* the loader is at it */
 		}
 	}
 	return false;

@@ -27,9 +27,10 @@
 struct pipeline_config {
 	uint32_t nr_sources;
 	size_t history_bytes;
-	pid_t own_pid;      /* whose samples are marked SAMPLE_OWN */
-	uint32_t max_stack; /* frames at which the kernel cuts: such stacks are "deep" */
-	bool live;          /* /proc may be asked for what records did not tell */
+	pid_t own_pid;         /* whose samples are marked SAMPLE_OWN */
+	uint32_t max_stack;    /* frames at which the kernel cuts: such stacks are "deep" */
+	struct loader *loader; /* reads files; borrowed.  NULL: they are read in this process */
+	bool live;             /* /proc may be asked for what records did not tell */
 	/* Called with each record once it has been applied, in time order; may be NULL. */
 	void (*on_record)(void *ctx, const struct record *r);
 	void *ctx;

@@ -153,8 +153,8 @@ static void fill(struct filling *f, size_t event, uint64_t wall_ns)
 	f->report.event = perfdata_event_name(r->pd, event);
 	f->report.by_frequency = e->by_frequency;
 	f->report.rate = e->sample_period;
-	f->report.own_cpu_percent = wall_ns ? 100.0 * (double)session_own_cpu_ns() / (double)wall_ns
-					    : 0;
+	f->report.own_cpu_percent =
+		wall_ns ? 100.0 * (double)session_own_cpu_ns(NULL) / (double)wall_ns : 0;
 	f->report.own_rss_bytes = session_own_rss_bytes();
 	f->report.group = groups[r->options->group];
 	f->report.functions = &f->functions;

@@ -11,11 +11,12 @@
 #include "clock.h"
 #include "config.h"
 
-void own_cost_look(struct own_cost *c, uint64_t now_ns)
+void own_cost_look(struct own_cost *c, const struct session *s, uint64_t now_ns)
 {
-	uint64_t cpu = session_own_cpu_ns();
+	uint64_t cpu = session_own_cpu_ns(s);
 
-	if (c->wall_ns && now_ns > c->wall_ns)
+	/* It falls when a loader's worker was replaced. */
+	if (c->wall_ns && now_ns > c->wall_ns && cpu >= c->cpu_ns)
 		c->percent = 100.0 * (double)(cpu - c->cpu_ns) / (double)(now_ns - c->wall_ns);
 	c->cpu_ns = cpu;
 	c->wall_ns = now_ns;
@@ -174,6 +175,8 @@ int fill_report(struct filled *f, struct asker *a, const struct ui_question *q,
 	};
 	struct session *s = a->session;
 	const struct sampling *sampling = session_sampling(s);
+	bool with_outline = !with_tree && s->options->view_given &&
+			    s->options->view != QUERY_FUNCTIONS;
 	struct ui_question question = *q;
 	struct ui_measure m;
 	int err;
@@ -185,6 +188,9 @@ int fill_report(struct filled *f, struct asker *a, const struct ui_question *q,
 	question.orientation = QUERY_TREE;
 	if (!err && with_tree)
 		err = ask(a, &question, &f->tree, NULL);
+	question.orientation = s->options->view;
+	if (!err && with_outline)
+		err = ask(a, &question, &f->outline, NULL);
 	if (!err)
 		err = fill_target(f, s);
 	if (err) {
@@ -202,6 +208,7 @@ int fill_report(struct filled *f, struct asker *a, const struct ui_question *q,
 	f->report.group = groups[q->grouping];
 	f->report.functions = &f->functions;
 	f->report.tree = with_tree ? &f->tree : NULL;
+	f->report.outline = with_outline ? &f->outline : NULL;
 	f->report.names = (struct report_names){
 		.ctx = f,
 		.function = function_name,
@@ -220,6 +227,7 @@ void filled_done(struct filled *f)
 {
 	answer_done(&f->functions);
 	answer_done(&f->tree);
+	answer_done(&f->outline);
 	free(f->command_line);
 	f->command_line = NULL;
 }

@@ -12,7 +12,7 @@
 /* A report with what it points to; stays where it is while it is used. */
 struct filled {
 	struct report report;
-	struct answer functions, tree;
+	struct answer functions, tree, outline;
 	struct names *names;
 	enum ui_grouping grouping;
 	char host[65], user[32], cpus[256], group[96];
@@ -26,7 +26,7 @@ struct own_cost {
 	uint64_t cpu_ns, wall_ns; /* as of the last look */
 	double percent;           /* of one core, between the last two looks */
 };
-void own_cost_look(struct own_cost *c, uint64_t now_ns);
+void own_cost_look(struct own_cost *c, const struct session *s, uint64_t now_ns);
 
 /* Answers @q (without regard to its orientation: functions, and the tree when @with_tree).  0 or
  * -ENOMEM. */

@@ -17,6 +17,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "clock.h"
+#include "image/loader.h"
 #include "record/decode.h"
 #include "rings.h"
 
@@ -31,6 +32,7 @@
 #define RESCAN_TARGET_NS NS_PER_S
 
 struct session_private {
+	struct loader *loader;
 	struct rings rings;
 	struct map kinds;         /* event id -> kind of the pipeline */
 	VEC(struct event) events; /* all that were sampled, by the index that samples carry */
@@ -117,6 +119,7 @@ static int open_pipeline(struct session *s, struct reason *why)
 	long max_stack = 127;
 	struct pipeline_config config = {
 		.nr_sources = (uint32_t)(nr_cpus * NR_RING_USES),
+		.loader = s->p->loader,
 		.own_pid = getpid(),
 		.live = true,
 		.on_record = on_record,
@@ -178,6 +181,11 @@ int session_open(struct session *s, const struct options *o, struct reason *why)
 	s->p = calloc(1, sizeof(*s->p));
 	if (!s->p)
 		return reason_set(why, -ENOMEM, "out of memory");
+	err = loader_start(&s->p->loader, !o->no_sandbox, why);
+	if (err)
+		goto failed;
+	if (loader_weakness(s->p->loader)[0])
+		notes_add(&s->notes, "loader", clock_ns(), "%s", loader_weakness(s->p->loader));
 	if (o->command) {
 		err = command_fork(&s->command, o->command, o->command_output, why);
 		if (err)
@@ -202,7 +210,7 @@ int session_open(struct session *s, const struct options *o, struct reason *why)
 	clock_gettime(CLOCK_REALTIME, &wall);
 	s->start_unix_ns = (uint64_t)wall.tv_sec * NS_PER_S + (uint64_t)wall.tv_nsec;
 	s->p->adapt.last.time_ns = s->p->rescanned_ns = s->start_ns;
-	s->p->adapt.last.own_cpu_ns = session_own_cpu_ns();
+	s->p->adapt.last.own_cpu_ns = session_own_cpu_ns(s);
 	read_past(s, &target);
 	describe_target(s, &target);
 	if (s->command.pid) {
@@ -227,6 +235,7 @@ void session_close(struct session *s)
 	sampler_free(s->sampler);
 	s->sampler = NULL;
 	pipeline_done(&s->pipeline);
+	loader_free(p->loader);
 	map_done(&p->kinds);
 	map_done(&p->serials);
 	vec_done(&p->events);
@@ -237,6 +246,11 @@ void session_close(struct session *s)
 int session_fd(const struct session *s)
 {
 	return readers_eventfd(s->p->rings.readers);
+}
+
+int session_loader_fd(const struct session *s)
+{
+	return loader_fd(s->p->loader);
 }
 
 void session_nudge(struct session *s)
@@ -381,7 +395,7 @@ static void look_after_rate(struct session *s, uint64_t now_ns)
 		.samples = c.samples,
 		.lost = c.lost + c.dropped,
 		.cut = s->pipeline.counts.ends[STACK_CUT],
-		.own_cpu_ns = session_own_cpu_ns(),
+		.own_cpu_ns = session_own_cpu_ns(s),
 	};
 	uint64_t part, whole;
 	struct sampling next;
@@ -405,16 +419,22 @@ static void look_after_side_band(struct session *s, uint64_t now_ns)
 		  (unsigned long long)p->side_band_lost);
 }
 
+bool session_ended(struct session *s, uint64_t now_ns)
+{
+	if (s->ended_ns)
+		return true;
+	if (s->command.pid ? command_poll(&s->command) : !sampler_target_alive(s->sampler))
+		s->ended_ns = now_ns;
+	return s->ended_ns != 0;
+}
+
 static void look_after_target(struct session *s, uint64_t now_ns)
 {
 	if (now_ns - s->p->rescanned_ns >= RESCAN_TARGET_NS) {
 		s->p->rescanned_ns = now_ns;
 		(void)sampler_rescan(s->sampler);
 	}
-	if (s->ended_ns)
-		return;
-	if (s->command.pid ? command_poll(&s->command) : !sampler_target_alive(s->sampler))
-		s->ended_ns = now_ns;
+	(void)session_ended(s, now_ns);
 }
 
 void session_tidy(struct session *s, uint64_t now_ns)
@@ -451,12 +471,13 @@ uint8_t session_event(const struct session *s)
 	return s->p->event;
 }
 
-uint64_t session_own_cpu_ns(void)
+uint64_t session_own_cpu_ns(const struct session *s)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec +
+	       (s ? loader_cpu_ns(s->p->loader) : 0);
 }
 
 uint64_t session_own_rss_bytes(void)

@@ -42,6 +42,9 @@ void session_close(struct session *s);
 /* Readable when records wait. */
 int session_fd(const struct session *s);
 
+/* Readable when the loader has an answer: session_poll() takes it. */
+int session_loader_fd(const struct session *s);
+
 /* Asks for all that was sampled up to now: session_reached() will get there within a few ms. */
 void session_nudge(struct session *s);
 
@@ -50,6 +53,9 @@ bool session_poll(struct session *s, uint64_t until_ns);
 
 /* Everything stamped up to this time is stored. */
 uint64_t session_reached(const struct session *s);
+
+/* Whether the target is gone (then ended_ns says since when). */
+bool session_ended(struct session *s, uint64_t now_ns);
 
 /* Once a refresh: looks after the target, backs off when samples are lost, tidies. */
 void session_tidy(struct session *s, uint64_t now_ns);
@@ -63,7 +69,7 @@ uint8_t session_event(const struct session *s);
 struct session_counts session_counts(const struct session *s);
 
 /* Memory and CPU of ptop itself: nanoseconds used so far, bytes resident. */
-uint64_t session_own_cpu_ns(void);
+uint64_t session_own_cpu_ns(const struct session *s);
 uint64_t session_own_rss_bytes(void);
 
 #endif

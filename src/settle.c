@@ -7,10 +7,13 @@
 
 void settle_names(struct session *s, uint64_t until_ns)
 {
+	struct pollfd ready = { .fd = session_loader_fd(s), .events = POLLIN };
+
 	do {
 		if (!names_update(s->pipeline.names) || !pipeline_naming(&s->pipeline))
 			return;
-		session_poll(s, until_ns);
+		if (!session_poll(s, until_ns))
+			poll(&ready, 1, 5);
 	} while (clock_ns() < until_ns);
 }
 

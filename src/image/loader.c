@@ -102,6 +102,16 @@ static uint64_t cpu_ns(pid_t pid)
 }
 
 /* Whether a process would run if it had a CPU: the state 'R' of proc(5), /proc/PID/stat. */
+bool loader_is(const struct loader *l, pid_t pid)
+{
+	return pid > 0 && (pid == l->keeper || pid == l->worker);
+}
+
+uint64_t loader_cpu_ns(const struct loader *l)
+{
+	return cpu_ns(l->keeper) + cpu_ns(l->worker);
+}
+
 static bool is_runnable(pid_t pid)
 {
 	char name[64], text[256] = { 0 };

@@ -25,6 +25,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/reason.h"
 #include "image/debugfile.h"
@@ -99,6 +100,10 @@ struct loader_answer {
  * deadlines are watched. */
 bool loader_take(struct loader *l, struct loader_answer *ret);
 void loader_bytes_free(void *bytes, size_t size);
+
+/* Whether a process is one of the loader's, and the CPU time of those that run now. */
+bool loader_is(const struct loader *l, pid_t pid);
+uint64_t loader_cpu_ns(const struct loader *l);
 
 /* Requests without answer, and workers that had to be replaced. */
 size_t loader_in_flight(const struct loader *l);

@@ -267,6 +267,7 @@ static json_t *whole(struct build *b)
 {
 	static const char *const groups[] = {
 		[REPORT_GROUP_NONE] = NULL,
+		[REPORT_GROUP_COMMAND] = "command",
 		[REPORT_GROUP_PROCESS] = "process",
 		[REPORT_GROUP_THREAD] = "thread",
 	};

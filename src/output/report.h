@@ -77,6 +77,7 @@ struct report {
 	enum report_group group;
 	const struct answer *functions; /* QUERY_FUNCTIONS */
 	const struct answer *tree;      /* QUERY_TREE; NULL: none */
+	const struct answer *outline;   /* what text shows in place of functions; NULL: those */
 	struct report_names names;
 
 	size_t rows;        /* functions at most (of each group); 0: all */

@@ -113,26 +113,40 @@ static void print_second_line(struct page *p)
 		fprintf(p->f, "note: %s\n", clean(p, r->notes[i]));
 }
 
-static void print_row(struct page *p, const struct row *row)
+static void print_shares(struct page *p, const struct row *row)
 {
 	const struct report *r = p->r;
-	const char *name = clean(p, row_name(r, row));
-	size_t columns = text_width(name);
 
 	fprintf(p->f, "%6.1f%% %6.1f%%", report_percent(row->total, r->weight),
 		report_percent(row->self, r->weight));
 	if (isfinite(r->cpus))
 		fprintf(p->f, " %6.2f",
 			r->weight ? r->cpus * (double)row->total / (double)r->weight : 0);
-	fprintf(p->f, "  %s", name);
-	if (row->function != UINT32_MAX) {
-		const char *module = clean(p, r->names.module(r->names.ctx, row->function));
+}
 
-		if (*module)
-			fprintf(p->f, "%*s  %s",
-				columns < p->name_columns ? (int)(p->name_columns - columns) : 0,
-				"", module);
-	}
+/* The module behind @blanks, where there is one. */
+static void print_module(struct page *p, const struct row *row, const char *blanks)
+{
+	const struct report *r = p->r;
+	const char *module = "";
+
+	if (row->function != UINT32_MAX)
+		module = clean(p, r->names.module(r->names.ctx, row->function));
+	if (*module)
+		fprintf(p->f, "%s%s", blanks, module);
+}
+
+static void print_row(struct page *p, const struct row *row)
+{
+	const char *name = clean(p, row_name(p->r, row));
+	size_t columns = text_width(name);
+	char blanks[NAME_COLUMNS_MAX + 3];
+
+	print_shares(p, row);
+	fprintf(p->f, "  %s", name);
+	snprintf(blanks, sizeof(blanks), "%*s",
+		 columns < p->name_columns ? (int)(p->name_columns - columns) + 2 : 2, "");
+	print_module(p, row, blanks);
 	fputc('\n', p->f);
 }
 
@@ -168,6 +182,38 @@ static void measure_row(struct page *p, const struct row *row)
 		p->name_columns = columns;
 }
 
+/* A tree, indented by depth; rows below .min_percent are left out with all below them. */
+static void print_outline(struct page *p)
+{
+	const struct answer *a = p->r->outline;
+	uint32_t i = a->first;
+	const char *name;
+
+	fprintf(p->f, "\n  TOTAL    SELF%s  FUNCTION\n", isfinite(p->r->cpus) ? "   CPUs" : "");
+	while (i != NO_ROW) {
+		const struct row *row = &a->rows[i];
+		bool shown = report_percent(row->total, p->r->weight) >= p->r->min_percent;
+
+		if (shown) {
+			print_shares(p, row);
+			name = clean(p, row_name(p->r, row));
+			fprintf(p->f, "  %*s%s", (int)(row->depth < 200 ? row->depth * 2 : 400), "",
+				name);
+			print_module(p, row, "  ");
+			fputc('\n', p->f);
+		}
+		if (shown && row->first_child != NO_ROW) {
+			i = row->first_child;
+			continue;
+		}
+		while (i != NO_ROW && a->rows[i].next == NO_ROW)
+			i = a->rows[i].parent;
+		if (i != NO_ROW)
+			i = a->rows[i].next;
+	}
+	fputc('\n', p->f);
+}
+
 static void print_table(struct page *p)
 {
 	fprintf(p->f, "\n  TOTAL    SELF%s  ", isfinite(p->r->cpus) ? "   CPUs" : "");
@@ -192,7 +238,10 @@ int text_write(FILE *out, const struct report *r, bool ascii)
 		return -ENOMEM;
 	print_first_line(&p);
 	print_second_line(&p);
-	print_table(&p);
+	if (r->outline)
+		print_outline(&p);
+	else
+		print_table(&p);
 	if (fclose(p.f) != 0 || p.failed)
 		err = -ENOMEM;
 	if (!err)
