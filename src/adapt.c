@@ -2,6 +2,7 @@
 #include "adapt.h"
 
 #define LOOK_NS 250000000ull
+#define LOST_SAMPLES 20  /* of at least so many in all */
 #define LOST_SHARE 50    /* act when one sample in 50 is lost */
 #define CUT_SHARE 10     /* or one stack in 10 is cut */
 #define CUT_SAMPLES 100  /* of at least so many */
@@ -54,7 +55,7 @@ enum adapt_step adapt(struct adapt *a, const struct adapt_look *now, const struc
 	*ret_part = lost;
 	*ret_whole = samples + lost;
 	a->last = *now;
-	if (lost * LOST_SHARE > samples + lost) {
+	if (lost >= LOST_SAMPLES && lost * LOST_SHARE > samples + lost) {
 		if (may_grow && less_stack(a, ret))
 			return ADAPT_LESS_STACK;
 		return slower(ret) ? ADAPT_SLOWER : ADAPT_KEEP;

@@ -16,7 +16,7 @@
 #include "settle.h"
 
 /* How often to look whether the target is still there. */
-#define TARGET_LOOK_NS (100 * NS_PER_MS)
+#define TARGET_LOOK_NS (250 * NS_PER_MS)
 
 struct batch {
 	struct session *session;
@@ -92,10 +92,11 @@ static int print(struct batch *b, uint64_t to_ns)
 static int run(struct batch *b, struct loop *l)
 {
 	const struct options *o = b->session->options;
+	bool may_end = o->target.kind == TARGET_PIDS || o->target.kind == TARGET_TIDS;
 	int err = 0, events;
 
 	while (!err) {
-		events = loop_wait(l, clock_ns() + TARGET_LOOK_NS);
+		events = loop_wait(l, may_end ? clock_ns() + TARGET_LOOK_NS : 0);
 		if ((events & LOOP_STOP) || session_ended(b->session, clock_ns())) {
 			settle_records(b->session);
 			return print(b, clock_ns());

@@ -24,9 +24,9 @@ static const struct {
 	int signal;
 	int event;
 } signals[] = {
-	{ SIGWINCH, LOOP_RESIZED }, { SIGINT, LOOP_STOP },           { SIGTERM, LOOP_STOP },
-	{ SIGHUP, LOOP_STOP },      { SIGQUIT, LOOP_STOP },          { SIGCONT, LOOP_CONTINUED },
-	{ SIGTSTP, LOOP_SUSPEND },  { SIGCHLD, 0 /* only wakes */ },
+	{ SIGWINCH, LOOP_RESIZED }, { SIGINT, LOOP_STOP },   { SIGTERM, LOOP_STOP },
+	{ SIGHUP, LOOP_STOP },      { SIGQUIT, LOOP_STOP },  { SIGCONT, LOOP_CONTINUED },
+	{ SIGTSTP, LOOP_SUSPEND },  { SIGCHLD, LOOP_CHILD },
 };
 #define NR_SIGNALS (sizeof(signals) / sizeof(signals[0]))
 

@@ -31,6 +31,7 @@ enum loop_event {
 	LOOP_STOP = 1 << 4,      /* SIGINT, SIGTERM, SIGHUP, SIGQUIT */
 	LOOP_CONTINUED = 1 << 5, /* SIGCONT */
 	LOOP_SUSPEND = 1 << 6,   /* SIGTSTP */
+	LOOP_CHILD = 1 << 7,     /* SIGCHLD */
 };
 
 /* Blocks the signals it takes: call before the session starts threads. */

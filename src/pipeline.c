@@ -450,7 +450,8 @@ bool pipeline_work(struct pipeline *pl, uint64_t until_ns)
 			return true;
 	}
 images:
-	while (images_wanting(pl->images)) {
+	/* A loader speaks unasked, too: its descriptor is readable until it was listened to. */
+	while (images_wanting(pl->images) || images_fd(pl->images) >= 0) {
 		now = clock_ns();
 		if (now >= until_ns)
 			return true;
