@@ -17,6 +17,15 @@ struct group {
 	uint32_t text; /* in .texts */
 };
 
+#define NR_ENTRIES 1024
+
+struct known_entry {
+	uint64_t offset;
+	uint32_t image;
+	uint8_t answer; /* enum entry_answer */
+	bool used;
+};
+
 struct names {
 	struct symbols *symbols;
 	const struct space *space;
@@ -27,6 +36,9 @@ struct names {
 	VEC(uint32_t) pending;                    /* nodes whose image is not final */
 	uint32_t symbols_generation, names_moved; /* of the symbols, when last asked */
 	struct naming naming;
+
+	struct known_entry entries[NR_ENTRIES]; /* by a hash of the place */
+	uint32_t entries_generation;            /* of the symbols, that they hold for */
 
 	enum ui_grouping grouping; /* what the groups are of */
 	struct map group_ids;      /* pid, tid or text -> group */
@@ -158,7 +170,7 @@ const struct naming *names_update(struct names *n)
 	return &n->naming;
 }
 
-enum entry_answer names_entry(struct names *n, uint32_t image, uint64_t offset)
+static enum entry_answer find_entry(struct names *n, uint32_t image, uint64_t offset)
 {
 	uint32_t f = symbols_function(n->symbols, image, offset);
 	const struct image_key *key = space_image(n->space, image);
@@ -169,6 +181,36 @@ enum entry_answer names_entry(struct names *n, uint32_t image, uint64_t offset)
 	if (image != IMAGE_KERNEL && (!key || key->kind == IMAGE_ANON))
 		return ENTRY_NO; /* no thread begins in unknown or JIT code */
 	return symbols_final(n->symbols, image) ? ENTRY_NO : ENTRY_UNSURE;
+}
+
+/* Stacks begin at few places: their answers are kept until names change. */
+enum entry_answer names_entry(struct names *n, uint32_t image, uint64_t offset)
+{
+	struct known_entry *known =
+		&n->entries[hash_u64(offset ^ (uint64_t)image << 48) % NR_ENTRIES];
+	uint32_t generation = symbols_generation(n->symbols);
+	enum entry_answer answer;
+
+	if (n->entries_generation != generation) {
+		names_forget(n);
+		n->entries_generation = generation;
+	}
+	if (known->used && known->image == image && known->offset == offset)
+		return known->answer;
+	answer = find_entry(n, image, offset);
+	if (answer != ENTRY_UNSURE)
+		*known = (struct known_entry){
+			.offset = offset,
+			.image = image,
+			.answer = (uint8_t)answer,
+			.used = true,
+		};
+	return answer;
+}
+
+void names_forget(struct names *n)
+{
+	memset(n->entries, 0, sizeof(n->entries));
 }
 
 static uint32_t group_for(struct names *n, uint64_t key, const char *text)

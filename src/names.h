@@ -38,6 +38,9 @@ bool names_pending(const struct names *n);
 enum entry_answer { ENTRY_NO, ENTRY_YES, ENTRY_UNSURE };
 enum entry_answer names_entry(struct names *n, uint32_t image, uint64_t offset);
 
+/* An image is forgotten, its id may come again: what names_entry() kept is dropped. */
+void names_forget(struct names *n);
+
 /*
  * The group of each task; ids keep their meaning from call to call.  Sets q's group_of, nr_tasks
  * and nr_groups, borrowed until the next call; without grouping sets them to none.  0 or -ENOMEM.

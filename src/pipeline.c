@@ -84,6 +84,7 @@ static void on_forget(void *ctx, uint32_t image)
 	unwinder_forget(pl->p->unwinder, image);
 	images_forget(pl->images, image);
 	symbols_forget(pl->symbols, image);
+	names_forget(pl->names);
 }
 
 int pipeline_init(struct pipeline *pl, const struct pipeline_config *c)
