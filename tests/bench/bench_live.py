@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""ptop on a terminal of 80x24 beside `perf top --stdio`, in the same run on the same load: CPU time at the
+same event and rate (ptop's with its loader), bytes to the terminal a refresh, and the time from
+the start to the first screen that names a hot function. Medians of three rounds, side by side.
+
+Bounds: with frame pointers at most a third of perf top's CPU time; with unwind tables at most that of
+perf top --call-graph dwarf; the first names within 0.3 s; 1 KB a refresh.
+"""
+
+import os
+import pty
+import select
+import signal
+import statistics
+import struct
+import subprocess
+import sys
+import fcntl
+import termios
+import time
+
+import ptop_support as ps
+
+ROUNDS = 3
+SECONDS = 5
+WARM_S = 2.5
+RATES = (999, 4000)
+
+
+class Watched:
+    """A program on a terminal of 80x24 whose output is read as it comes."""
+
+    def __init__(self, command):
+        self.started = time.monotonic()
+        self.output = b""
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ["TERM"] = "xterm-256color"
+            os.execvp(command[0], command)
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+
+    def watch(self, until, found=None):
+        """Reads until a time, or until @found is in the output: then the seconds since the start."""
+        while (left := until - time.monotonic()) > 0:
+            if not select.select([self.fd], [], [], left)[0]:
+                break
+            try:
+                self.output += os.read(self.fd, 65536)
+            except OSError:
+                break
+            if found and found in self.output:
+                return time.monotonic() - self.started
+        return None
+
+    def cpu(self):
+        """CPU seconds of it and its children (ptop's loader)."""
+        pids = [str(self.pid)]
+        for pid in pids:
+            try:
+                children = open(f"/proc/{pid}/task/{pid}/children", encoding="ascii").read()
+            except OSError:
+                continue
+            pids += children.split()
+        total = 0
+        for pid in pids:
+            for task in os.listdir(f"/proc/{pid}/task") if os.path.isdir(f"/proc/{pid}") else ():
+                try:
+                    with open(f"/proc/{pid}/task/{task}/schedstat", encoding="ascii") as stat:
+                        total += int(stat.read().split()[0])
+                except OSError:
+                    pass
+        return total / 1e9
+
+    def end(self):
+        os.kill(self.pid, signal.SIGTERM)
+        self.watch(time.monotonic() + 0.2)
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.fd)
+
+
+def cost(command):
+    """(percent of a CPU, bytes a second, MB resident) once it has settled."""
+    program = Watched(command)
+    program.watch(time.monotonic() + WARM_S)
+    cpu, at, size = program.cpu(), time.monotonic(), len(program.output)
+    program.watch(at + SECONDS)
+    wall = time.monotonic() - at
+    result = ((program.cpu() - cpu) / wall * 100, (len(program.output) - size) / wall,
+              ps.rss_bytes(program.pid) / 1e6)
+    program.end()
+    return result
+
+
+def first_names(command):
+    program = Watched(command)
+    seconds = program.watch(program.started + 20, b"hot_a")
+    program.end()
+    if seconds is None:
+        sys.exit(f"{' '.join(command)}: hot_a was never shown")
+    return seconds
+
+
+def medians(rows):
+    return [statistics.median(column) for column in zip(*rows)]
+
+
+def main():
+    ps.need_perf(system=True)
+    ps.need_tool("perf")
+    workload = ps.build_c("workload.c", flags=("-O1", "-fno-omit-frame-pointer",
+                                                            "-fno-inline", "-pthread"))
+    load = subprocess.Popen([workload, "600", "2"], stdout=subprocess.DEVNULL)
+    ps.at_end(load.kill)
+    perf = ["perf", "top", "--stdio", "-d", "1", "-e", "cpu-clock"]
+    ptop = [ps.PTOP, "-e", "cpu-clock"]
+    failed = False
+    for rate in RATES:
+        rate = str(rate)
+        commands = {
+            "ptop fp": ptop + ["-F", rate, "--call-graph", "fp"],
+            "perf top fp": perf + ["-F", rate, "-g"],
+            "ptop tables": ptop + ["-F", rate, "--call-graph", "dwarf"],
+            "perf top dwarf": perf + ["-F", rate, "--call-graph", "dwarf"],
+        }
+        rows = {name: [] for name in commands}
+        for _ in range(ROUNDS):
+            for name, command in commands.items():
+                rows[name].append(cost(command))
+        found = {name: medians(measured) for name, measured in rows.items()}
+        for name, (cpu, size, rss) in found.items():
+            print(f"{name:16} -F {rate}\t{cpu:.2f} % of a CPU\t{size:.0f} bytes/s\t{rss:.0f} MB", flush=True)
+        fp = found["ptop fp"][0] / found["perf top fp"][0]
+        tables = found["ptop tables"][0] / found["perf top dwarf"][0]
+        print(f"ratio -F {rate}\tfp {fp:.2f} (bound 0.33)\ttables {tables:.2f} (bound 1)", flush=True)
+        failed |= fp > 0.34 or tables > 1 or found["ptop tables"][1] > 1024
+    start = [(first_names(ptop + ["-V", "functions"]), first_names(perf)) for _ in range(ROUNDS)]
+    ours, theirs = medians(start)
+    print(f"first names\tptop {ours:.2f} s (bound 0.3)\tperf top {theirs:.2f} s")
+    failed |= ours > 0.3
+    ps.clean_up()
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except ps.Skip as reason:
+        print(f"SKIP: {reason}")
+        sys.exit(77)
