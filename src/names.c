@@ -26,6 +26,12 @@ struct known_entry {
 	bool used;
 };
 
+#define NR_PLACES 4096
+
+struct known_place {
+	uint64_t addr, place; /* 0: none */
+};
+
 struct names {
 	struct symbols *symbols;
 	const struct space *space;
@@ -38,6 +44,9 @@ struct names {
 	struct naming naming;
 
 	struct known_entry entries[NR_ENTRIES]; /* by a hash of the place */
+	struct known_place places[NR_PLACES];   /* of the kernel, by a hash of the address */
+	struct map function_places;             /* kernel function -> its place */
+	uint32_t places_moved;                  /* names_moved of the symbols, that they hold for */
 	uint32_t entries_generation;            /* of the symbols, that they hold for */
 
 	enum ui_grouping grouping; /* what the groups are of */
@@ -75,6 +84,7 @@ void names_free(struct names *n)
 	vec_done(&n->unnamed);
 	vec_done(&n->pending);
 	map_done(&n->group_ids);
+	map_done(&n->function_places);
 	vec_done(&n->groups);
 	vec_done(&n->group_of);
 	strpool_free(n->texts);
@@ -206,6 +216,37 @@ enum entry_answer names_entry(struct names *n, uint32_t image, uint64_t offset)
 			.used = true,
 		};
 	return answer;
+}
+
+static uint64_t find_place(struct names *n, uint64_t addr)
+{
+	uint32_t f = symbols_function(n->symbols, IMAGE_KERNEL, addr);
+	struct function_info info;
+	uint64_t *place;
+
+	if (f == UINT32_MAX || !symbols_info(n->symbols, f, &info) || !info.named)
+		return addr;
+	place = map_find(&n->function_places, f);
+	if (place)
+		return *place;
+	(void)map_set(&n->function_places, f, addr);
+	return addr;
+}
+
+uint64_t names_kernel_place(struct names *n, uint64_t addr)
+{
+	struct known_place *known = &n->places[hash_u64(addr) % NR_PLACES];
+	uint32_t moved = symbols_names_moved(n->symbols);
+
+	if (n->places_moved != moved) {
+		memset(n->places, 0, sizeof(n->places));
+		map_done(&n->function_places);
+		n->function_places = (struct map){ 0 };
+		n->places_moved = moved;
+	}
+	if (known->addr != addr)
+		*known = (struct known_place){ .addr = addr, .place = find_place(n, addr) };
+	return known->place;
 }
 
 void names_forget(struct names *n)

@@ -38,6 +38,13 @@ bool names_pending(const struct names *n);
 enum entry_answer { ENTRY_NO, ENTRY_YES, ENTRY_UNSURE };
 enum entry_answer names_entry(struct names *n, uint32_t image, uint64_t offset);
 
+/*
+ * One address for all of a kernel function's: the first that was seen of it, or @addr itself where
+ * no name is known.  Kernel stacks are many and differ most by where in the same functions they
+ * were; nothing shown depends on that, and so the trie stays small.
+ */
+uint64_t names_kernel_place(struct names *n, uint64_t addr);
+
 /* An image is forgotten, its id may come again: what names_entry() kept is dropped. */
 void names_forget(struct names *n);
 

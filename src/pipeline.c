@@ -296,6 +296,15 @@ static struct walked walk_stack(struct pipeline *pl, const struct record *r)
 	return w;
 }
 
+static struct frame frame_of(struct pipeline *pl, const struct place *at)
+{
+	struct frame f = { .image = at->image, .offset = at->offset };
+
+	if (f.image == IMAGE_KERNEL)
+		f.offset = names_kernel_place(pl->names, f.offset);
+	return f;
+}
+
 static void take_sample(struct pipeline *pl, const struct record *r, const struct record_kind *kind,
 			const struct walked *w)
 {
@@ -314,8 +323,7 @@ static void take_sample(struct pipeline *pl, const struct record *r, const struc
 	};
 
 	for (uint32_t i = 0; i < w->nr; i++)
-		p->frames[i] = (struct frame){ .image = p->places[i].image,
-					       .offset = p->places[i].offset };
+		p->frames[i] = frame_of(pl, &p->places[i]);
 	if (r->cpumode == CPUMODE_USER && p->frames[0].image == IMAGE_UNKNOWN)
 		want_rescan(pl, (pid_t)r->sid.pid, r->sid.time_ns);
 	if (w->entry_tells) {
