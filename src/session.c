@@ -29,6 +29,8 @@
 /* And beyond this much, ready or not, samples are dropped (and counted). */
 #define ORDER_FULL (64u << 20)
 
+/* Stacks of many processes do not grow beyond this: most need less, and all would pay. */
+#define STACK_BYTES_OF_MANY 32768u
 #define RESCAN_TARGET_NS NS_PER_S
 
 struct session_private {
@@ -211,6 +213,8 @@ int session_open(struct session *s, const struct options *o, struct reason *why)
 	s->start_unix_ns = (uint64_t)wall.tv_sec * NS_PER_S + (uint64_t)wall.tv_nsec;
 	s->p->adapt.last.time_ns = s->p->rescanned_ns = s->start_ns;
 	s->p->adapt.last.own_cpu_ns = session_own_cpu_ns(s);
+	if (target.kind == TARGET_SYSTEM || target.kind == TARGET_USER)
+		s->p->adapt.stack_most = STACK_BYTES_OF_MANY;
 	read_past(s, &target);
 	describe_target(s, &target);
 	if (s->command.pid) {
