@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""ptop on a terminal of 80x24 beside `perf top --stdio`, in the same run on the same load: CPU time at the
-same event and rate (ptop's with its loader), bytes to the terminal a refresh, and the time from
-the start to the first screen that names a hot function. Medians of three rounds, side by side.
+"""ptop on a terminal of 80x24 beside `perf top --stdio`, in the same run on the same load.
 
-Bounds: with frame pointers at most a third of perf top's CPU time; with unwind tables at most that of
-perf top --call-graph dwarf; the first names within 0.3 s; 1 KB a refresh.
+CPU time at the same event and rate (ptop's with its loader), bytes to the terminal, and the time
+from the start to the first screen that names a hot function. Medians of three rounds.
+
+Bounds: with frame pointers at most a third of perf top's CPU time; with unwind tables at most
+that of perf top --call-graph dwarf; the first names within 0.3 s; 1 KB a refresh.
 """
 
 import os
@@ -40,7 +41,7 @@ class Watched:
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
 
     def watch(self, until, found=None):
-        """Reads until a time, or until @found is in the output: then the seconds since the start."""
+        """Reads until a time, or until @found is in the output: then seconds since the start."""
         while (left := until - time.monotonic()) > 0:
             if not select.select([self.fd], [], [], left)[0]:
                 break
@@ -129,10 +130,12 @@ def main():
                 rows[name].append(cost(command))
         found = {name: medians(measured) for name, measured in rows.items()}
         for name, (cpu, size, rss) in found.items():
-            print(f"{name:16} -F {rate}\t{cpu:.2f} % of a CPU\t{size:.0f} bytes/s\t{rss:.0f} MB", flush=True)
+            print(f"{name:16} -F {rate}\t{cpu:.2f} % of a CPU\t{size:.0f} bytes/s\t{rss:.0f} MB",
+                  flush=True)
         fp = found["ptop fp"][0] / found["perf top fp"][0]
         tables = found["ptop tables"][0] / found["perf top dwarf"][0]
-        print(f"ratio -F {rate}\tfp {fp:.2f} (bound 0.33)\ttables {tables:.2f} (bound 1)", flush=True)
+        print(f"ratio -F {rate}\tfp {fp:.2f} (bound 0.33)\ttables {tables:.2f} (bound 1)",
+              flush=True)
         failed |= fp > 0.34 or tables > 1 or found["ptop tables"][1] > 1024
     start = [(first_names(ptop + ["-V", "functions"]), first_names(perf)) for _ in range(ROUNDS)]
     ours, theirs = medians(start)
