@@ -13,6 +13,9 @@
 /* Groups made before their ids are dealt anew; folds of groups are lost then, memory is not. */
 #define MAX_GROUPS 65536
 
+/* Key of the group that holds a process's ended threads: no thread id is as large. */
+#define ENDED_THREADS (1ull << 63)
+
 struct group {
 	uint32_t text; /* in .texts */
 };
@@ -50,7 +53,7 @@ struct names {
 	uint32_t entries_generation;            /* of the symbols, that they hold for */
 
 	enum ui_grouping grouping; /* what the groups are of */
-	struct map group_ids;      /* pid, tid or text -> group */
+	struct map group_ids;      /* process, thread or text -> group */
 	VEC(struct group) groups;
 	VEC(uint32_t) group_of; /* by task */
 	struct strpool *texts;
@@ -281,10 +284,17 @@ static uint32_t group_of_task(struct names *n, uint32_t task)
 	text_scrub(name, sizeof(name), info.process_comm, strlen(info.process_comm), false);
 	switch (n->grouping) {
 	case UI_GROUP_PROCESS:
-		snprintf(text, sizeof(text), "%s[%d]", name, info.pid);
-		return group_for(n, (uint64_t)(uint32_t)info.pid, text);
+		if (info.pid < 0)
+			snprintf(text, sizeof(text), "%s [ended]", name);
+		else
+			snprintf(text, sizeof(text), "%s[%d]", name, info.pid);
+		return group_for(n, info.process, text);
 	case UI_GROUP_THREAD:
 		text_scrub(name, sizeof(name), info.comm, strlen(info.comm), false);
+		if (info.tid < 0) {
+			snprintf(text, sizeof(text), "%s [ended]", name);
+			return group_for(n, ENDED_THREADS | info.process, text);
+		}
 		snprintf(text, sizeof(text), "%s/%d", name, info.tid);
 		return group_for(n, (uint64_t)(uint32_t)info.tid, text);
 	default:

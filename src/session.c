@@ -73,6 +73,27 @@ static void on_record(void *ctx, const struct record *r)
 	}
 }
 
+/* The process of the target's i-th id: itself, or the thread group of a thread. */
+static pid_t process_of(const struct target *t, size_t i)
+{
+	pid_t pid = (pid_t)t->ids.at[i];
+	char path[64], *text;
+	const char *line;
+	uint32_t tgid = 0;
+	size_t len;
+
+	if (t->kind != TARGET_TIDS)
+		return pid;
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	if (parse_file(path, 1 << 16, &text, &len))
+		return pid;
+	line = strstr(text, "\nTgid:");
+	if (line && sscanf(line, "\nTgid: %u", &tgid) != 1)
+		tgid = 0;
+	free(text);
+	return tgid ? (pid_t)tgid : pid;
+}
+
 static void describe_target(struct session *s, const struct target *t)
 {
 	struct task_info info;
@@ -90,7 +111,7 @@ static void describe_target(struct session *s, const struct target *t)
 		snprintf(s->target, sizeof(s->target), "%zu %s", t->ids.nr,
 			 t->kind == TARGET_PIDS ? "processes" : "threads");
 	else if (space_task_info(s->pipeline.space,
-				 space_task(s->pipeline.space, (pid_t)t->ids.at[0],
+				 space_task(s->pipeline.space, process_of(t, 0),
 					    (pid_t)t->ids.at[0]),
 				 &info)) {
 		text_scrub(s->target_name, sizeof(s->target_name), info.comm, strlen(info.comm),
@@ -108,7 +129,7 @@ static void read_past(struct session *s, const struct target *t)
 		space_scan_all(s->pipeline.space, now);
 	else
 		for (size_t i = 0; i < t->ids.nr; i++)
-			space_scan(s->pipeline.space, (pid_t)t->ids.at[i], now);
+			space_scan(s->pipeline.space, process_of(t, i), now);
 	if (!s->options->sampling.exclude_kernel && !sampler_current(s->sampler)->exclude_kernel &&
 	    symbols_load_kernel(s->pipeline.symbols))
 		notes_add(&s->notes, "kernel", now, "%s", symbols_kernel_why(s->pipeline.symbols));
@@ -305,7 +326,8 @@ static void take_in(struct session *s, size_t i, uint64_t now_ns)
 			kind = kind_of(s, id.id, side_band);
 		if (kind < 0)
 			s->pipeline.counts.bad++;
-		else if (!side_band && order_pending_bytes(s->pipeline.order) > ORDER_FULL)
+		else if (type == RECORD_SAMPLE &&
+			 order_pending_bytes(s->pipeline.order) > ORDER_FULL)
 			s->pipeline.counts.failed++;
 		else
 			pipeline_push(&s->pipeline, (uint32_t)i, id.time_ns, rec.bytes, rec.size,

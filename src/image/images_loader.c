@@ -105,6 +105,7 @@ bool image_ask_rows(struct images *im, uint32_t id)
 {
 	struct image *image = im->at.at[id];
 	struct reason why = { 0 };
+	bool own = image->fd < 0; /* opened here: send() may close the image's */
 	int fd = image->fd, err;
 
 	if (image->sight.vdso) {
@@ -122,7 +123,7 @@ bool image_ask_rows(struct images *im, uint32_t id)
 		return true;
 	}
 	err = send(im, id, image->clue == NULL ? LOADER_IDENTIFY : LOADER_ROWS, fd);
-	if (fd != image->fd)
+	if (own)
 		close(fd);
 	return err != -EAGAIN;
 }
