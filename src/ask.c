@@ -76,11 +76,21 @@ static void measure_timeline(struct asker *a, const struct ui_question *q,
 		a->buckets[i] = timeline_bucket(&a->timeline, UI_TIMELINE - 1 - BUCKETS + i);
 }
 
+uint64_t asker_from(const struct asker *a, uint64_t from_ns)
+{
+	const struct session *s = a->session;
+	uint64_t oldest = store_oldest_ns(s->pipeline.store);
+
+	if (from_ns < s->start_ns)
+		from_ns = s->start_ns;
+	return store_dropped(s->pipeline.store) && oldest > from_ns ? oldest : from_ns;
+}
+
 static void measure(struct asker *a, const struct ui_question *q, const struct query *query,
 		    const struct answer *answer, struct ui_measure *m)
 {
 	const struct session *s = a->session;
-	uint64_t from = q->from_ns > s->start_ns ? q->from_ns : s->start_ns;
+	uint64_t from = asker_from(a, q->from_ns);
 
 	*m = (struct ui_measure){
 		.seconds = q->to_ns > from ? (double)(q->to_ns - from) / 1e9 : 0,

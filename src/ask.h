@@ -25,6 +25,10 @@ void asker_done(struct asker *a);
  * -ENOMEM. */
 int ask(struct asker *a, const struct ui_question *q, struct answer *ret, struct ui_measure *m);
 
+/* When the samples of a window from @from_ns begin: not before sampling did, nor before the oldest
+ * sample held. */
+uint64_t asker_from(const struct asker *a, uint64_t from_ns);
+
 /* CPUs that a weight and samples mean over @seconds; NAN where the event does not measure time. */
 double asker_cpus(const struct asker *a, uint64_t weight, uint64_t samples, double seconds);
 

@@ -150,7 +150,7 @@ static void fill_counts(struct filled *f, const struct asker *a, const struct ui
 	const struct session *s = a->session;
 	struct session_counts counts = session_counts(s);
 	struct report *r = &f->report;
-	uint64_t from = q->from_ns > s->start_ns ? q->from_ns : s->start_ns;
+	uint64_t from = asker_from(a, q->from_ns);
 
 	r->start_s = (double)(s->start_unix_ns + (from - s->start_ns)) / 1e9;
 	r->duration_s = m->seconds;
