@@ -22,7 +22,7 @@ static void test_busy_loop_is_sampled(void **state)
 	rig_start(&rig);
 	burn_ms(40);
 	t = drained(&rig, true);
-	assert_in_range(t.samples, 10, 120);
+	assert_in_range(t.samples, 20, 60);
 	assert_int_equal(t.by_serial[1], t.samples);
 	assert_int_equal(t.period, 1000000);
 	assert_int_equal(rig.strangers, 0);
@@ -131,7 +131,7 @@ static void test_clock_rate_changes_its_weight(void **state)
 	burn_ms(20);
 	t = drained(&rig, true);
 	assert_int_equal(t.period, 250000);
-	assert_in_range(t.by_serial[2], 20, 260);
+	assert_in_range(t.by_serial[2], 50, 130);
 	assert_int_equal(sampler_current(rig.sp)->rate, 4000);
 	rig_close(&rig);
 }
