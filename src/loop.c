@@ -184,10 +184,3 @@ void loop_set_delay(struct loop *l, uint64_t delay_ns)
 	l->delay_ns = delay_ns;
 	l->next_refresh_ns = last + delay_ns;
 }
-
-void loop_drop_input(struct loop *l)
-{
-	if (l->input_fd >= 0)
-		epoll_ctl(l->epoll_fd, EPOLL_CTL_DEL, l->input_fd, NULL);
-	l->input_fd = -1;
-}

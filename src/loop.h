@@ -48,7 +48,4 @@ int loop_wait(struct loop *l, uint64_t deadline_ns);
 /* Another time between refreshes; the next one comes that long after the last. */
 void loop_set_delay(struct loop *l, uint64_t delay_ns);
 
-/* After the caller stopped listening to input (it ended). */
-void loop_drop_input(struct loop *l);
-
 #endif

@@ -101,11 +101,6 @@ void names_reset(struct names *n)
 	n->naming.generation++;
 }
 
-bool names_pending(const struct names *n)
-{
-	return n->pending.nr > 0;
-}
-
 /* Asks again for the nodes whose image was still being read. */
 static void ask_again(struct names *n)
 {

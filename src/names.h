@@ -31,9 +31,6 @@ const struct naming *names_update(struct names *n);
 /* After stacks_prune(): node ids mean something else. */
 void names_reset(struct names *n);
 
-/* Whether images that nodes lie in are still being read. */
-bool names_pending(const struct names *n);
-
 /* Is the function there the outermost one of a thread?  UNSURE while its image is being read. */
 enum entry_answer { ENTRY_NO, ENTRY_YES, ENTRY_UNSURE };
 enum entry_answer names_entry(struct names *n, uint32_t image, uint64_t offset);

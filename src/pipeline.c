@@ -487,13 +487,6 @@ void pipeline_flush(struct pipeline *pl)
 	pl->p->flushing = false;
 }
 
-void pipeline_clear(struct pipeline *pl)
-{
-	store_clear(pl->store);
-	park_clear(&pl->p->park);
-	hold_clear(&pl->p->hold);
-}
-
 static int mark_used(struct pipeline *pl)
 {
 	struct pipeline_private *p = pl->p;
@@ -561,10 +554,4 @@ void pipeline_tidy(struct pipeline *pl, uint64_t now_ns)
 		p->trimmed_ns = now_ns;
 		trim(pl, now_ns);
 	}
-}
-
-size_t pipeline_bytes(const struct pipeline *pl)
-{
-	return order_pending_bytes(pl->order) + space_bytes(pl->space) + images_bytes(pl->images) +
-	       symbols_bytes(pl->symbols) + stacks_bytes(pl->stacks) + store_bytes(pl->store);
 }

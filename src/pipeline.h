@@ -97,10 +97,4 @@ bool pipeline_naming(const struct pipeline *pl);
  */
 void pipeline_flush(struct pipeline *pl);
 
-/* Forgets all samples. */
-void pipeline_clear(struct pipeline *pl);
-
-/* Memory that all stages hold, for debugging growth. */
-size_t pipeline_bytes(const struct pipeline *pl);
-
 #endif
