@@ -25,18 +25,13 @@
 #define FOLD_AFTER_NS (30 * NS_PER_S) /* dead tasks keep their own row as long */
 #define NODES_BEFORE_PRUNE 32768u
 
-#if defined(__aarch64__)
-#define OWN_MACHINE UNWIND_AARCH64
-#else
-#define OWN_MACHINE UNWIND_X86_64
-#endif
-
 struct pipeline_private {
 	struct pipeline_config config;
 	VEC(struct record_kind) kinds;
 	struct place places[MAX_FRAMES];     /* of the sample in hand */
 	struct frame frames[MAX_FRAMES + 1]; /* the sample in hand; one more for a pseudo frame */
 	struct unwinder *unwinder;
+	enum unwind_machine machine;
 	struct hold hold;
 	struct park park;
 	bool flushing;            /* nothing waits for images */
@@ -107,6 +102,7 @@ int pipeline_init(struct pipeline *pl, const struct pipeline_config *c)
 		return -ENOMEM;
 	}
 	pl->p->config = *c;
+	pl->p->machine = UNWIND_HERE;
 	if (c->loader)
 		images_use_loader(pl->images, c->loader);
 	if (c->live)
@@ -142,6 +138,11 @@ void pipeline_done(struct pipeline *pl)
 		free(p);
 	}
 	*pl = (struct pipeline){ 0 };
+}
+
+void pipeline_machine(struct pipeline *pl, enum unwind_machine machine)
+{
+	pl->p->machine = machine;
 }
 
 static bool same_kind(const struct record_kind *a, const struct record_kind *b)
@@ -203,6 +204,8 @@ static uint8_t flags_of(const struct pipeline *pl, const struct record *r)
 				? SAMPLE_USER
 				: SAMPLE_KERNEL;
 
+	if (!(r->sid.have & PERF_SAMPLE_TID))
+		return flags;
 	if (r->sid.pid == 0 && r->sid.tid == 0)
 		flags |= SAMPLE_IDLE;
 	if (is_own(&pl->p->config, (pid_t)r->sid.pid))
@@ -279,7 +282,8 @@ static struct walked walk_stack(struct pipeline *pl, const struct record *r)
 
 	if (r->cpumode == CPUMODE_KERNEL && r->sample.callchain.nr)
 		w.nr = chain_walk(pl->space, r, UINT32_MAX, p->places, MAX_FRAMES / 2).nr;
-	if (!unwind_regs_of(&r->sample.user, OWN_MACHINE, &regs)) {
+	if (!unwind_regs_of(&r->sample.user, p->machine, &regs)) {
+		pl->counts.narrow += r->sample.user.abi == PERF_SAMPLE_REGS_ABI_32;
 		if (r->sample.user.abi == 0 && w.nr)
 			return w; /* a kernel thread: it has no other stack */
 		if (!w.nr)
@@ -305,6 +309,14 @@ static struct frame frame_of(struct pipeline *pl, const struct place *at)
 	return f;
 }
 
+/* Samples of a recording may not tell: those are of a task of their own. */
+static uint32_t task_of(struct pipeline *pl, const struct record *r)
+{
+	bool told = r->sid.have & PERF_SAMPLE_TID;
+
+	return space_task(pl->space, told ? (pid_t)r->sid.pid : -1, told ? (pid_t)r->sid.tid : -1);
+}
+
 static void take_sample(struct pipeline *pl, const struct record *r, const struct record_kind *kind,
 			const struct walked *w)
 {
@@ -316,7 +328,7 @@ static void take_sample(struct pipeline *pl, const struct record *r, const struc
 		.weight = r->sample.period ? r->sample.period
 			  : kind->weight   ? kind->weight
 					   : 1,
-		.task = space_task(pl->space, (pid_t)r->sid.pid, (pid_t)r->sid.tid),
+		.task = task_of(pl, r),
 		.cpu = (uint16_t)r->sid.cpu,
 		.event = kind->event,
 		.flags = flags_of(pl, r),

@@ -23,6 +23,7 @@
 #include "record/order.h"
 #include "space/space.h"
 #include "symbol/symbols.h"
+#include "unwind/unwind.h"
 
 struct pipeline_config {
 	uint32_t nr_sources;
@@ -44,6 +45,7 @@ struct pipeline_counts {
 	uint64_t lost_side_band; /* records, by PERF_RECORD_LOST of side-band rings */
 	uint64_t throttled;      /* PERF_RECORD_THROTTLE */
 	uint64_t bad;            /* records that could not be decoded */
+	uint64_t narrow;         /* samples of 32-bit tasks: registers that are not unwound */
 	uint64_t ends[NR_STACK_ENDS]; /* samples by how their stack ended */
 	uint64_t failed;              /* samples that no memory was left for */
 };
@@ -72,6 +74,9 @@ struct pipeline { /* read freely; changed by pipeline_ functions only */
 /* 0 or -ENOMEM (then as after pipeline_done()). */
 int pipeline_init(struct pipeline *pl, const struct pipeline_config *c);
 void pipeline_done(struct pipeline *pl);
+
+/* Whose registers samples carry from now on, where it is not this machine. */
+void pipeline_machine(struct pipeline *pl, enum unwind_machine machine);
 
 /* Makes a kind known; its index, or -ENOMEM. Equal kinds get equal indices. */
 int pipeline_kind(struct pipeline *pl, const struct record_kind *kind);

@@ -15,6 +15,8 @@
 #include "recording_impl.h"
 #include "recording_shares.h"
 
+enum { OTHER_TYPES_MOST = 256 };
+
 /* The name of a type of record that nobody knows, by its number. */
 struct other_type {
 	uint32_t type;
@@ -26,6 +28,7 @@ struct tally {
 	uint64_t types[NR_PERFDATA_TYPES];
 	VEC(struct other_type) others;
 	VEC(uint64_t) events;
+	uint64_t more_others; /* records of types past OTHER_TYPES_MOST */
 	uint64_t no_event;
 	struct map counts; /* of groups' samples */
 };
@@ -48,6 +51,7 @@ static int open_recording(const struct options *o, struct perfdata **ret, struct
 	return err ? reason_set(why, err, "%s: %s", o->input, why->text) : 0;
 }
 
+/* A damaged recording may have any number of types: they are told apart up to a bound. */
 static int count_other(struct tally *t, uint32_t type)
 {
 	struct other_type other = { .type = type, .count = 1 };
@@ -57,6 +61,10 @@ static int count_other(struct tally *t, uint32_t type)
 			t->others.at[i].count++;
 			return 0;
 		}
+	}
+	if (t->others.nr >= OTHER_TYPES_MOST) {
+		t->more_others++;
+		return 0;
 	}
 	snprintf(other.name, sizeof(other.name), "TYPE_%u", type);
 	return vec_push(&t->others, other);
@@ -109,6 +117,9 @@ static int print_tally(const struct tally *t, struct perfdata *pd)
 	for (size_t i = 0; i < t->others.nr && !err; i++)
 		err = vec_push(&rows, ((struct stats_row){ "records", t->others.at[i].name,
 							   t->others.at[i].count }));
+	if (!err)
+		err = vec_push(&rows, ((struct stats_row){ "records", "[of yet other types]",
+							   t->more_others }));
 	for (size_t i = 0; i < t->events.nr && !err; i++) {
 		char *name = strdup(perfdata_event_report_name(pd, i));
 
@@ -135,10 +146,12 @@ static int print_stats(struct perfdata *pd)
 {
 	struct tally t = { 0 };
 	struct perfdata_record r;
-	int got, err = 0;
+	int got = 0, err = 0;
 
 	while (!err && (got = perfdata_next(pd, &r)) > 0)
 		err = count_record(&t, pd, &r);
+	if (!err && got == -ENOMEM)
+		err = got;
 	if (!err)
 		err = print_tally(&t, pd);
 	vec_done(&t.events);

@@ -35,6 +35,10 @@ struct recording {
 	bool timed;                 /* some have a time */
 	struct map build_ids;       /* hash of a path -> entry of the recording's table + 1 */
 	size_t build_ids_known;
+	const char *arch_known; /* of the facts, and how many events, when the machine was set */
+	size_t events_known;
+	bool by_registers; /* samples carry registers and stacks */
+	bool no_unwinding; /* of a machine whose registers we do not know */
 	bool same_host;    /* recorded here, by this kernel's release */
 	bool kernel_seen;  /* a record told where the kernel was */
 	bool kernel_named; /* and it is where ours is: its names hold */

@@ -13,6 +13,7 @@
  * holds.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +107,27 @@ static void learn_host(struct recording *r)
 	r->same_host = !strcmp(f->hostname, here.nodename) && !strcmp(f->osrelease, here.release);
 }
 
+/*
+ * Whose registers the samples carry.  Told by the recording, but not by one whose recorder was
+ * killed; words of a stack are read in our order of bytes.
+ */
+static void learn_machine(struct recording *r)
+{
+	const char *arch = perfdata_facts(r->pd)->arch;
+	enum unwind_machine machine = UNWIND_HERE;
+	uint64_t regs = 0;
+
+	for (size_t i = 0; i < perfdata_nr_events(r->pd); i++)
+		regs |= perfdata_event(r->pd, i)->layout.regs_user;
+	if (perfdata_is_swapped(r->pd))
+		machine = UNWIND_OTHER;
+	else if (arch || regs)
+		machine = unwind_machine_of(arch, regs);
+	r->by_registers = regs != 0;
+	r->no_unwinding = machine == UNWIND_OTHER;
+	pipeline_machine(&r->pipeline, machine);
+}
+
 /* The address of a symbol of the running kernel; 0 where it is hidden or unknown. */
 static uint64_t kernel_address(const char *symbol)
 {
@@ -143,6 +165,14 @@ static void see_kernel(struct recording *r, const struct record_mmap *m)
 
 void rnames_saw(struct recording *r, const struct record *record)
 {
+	const char *arch = perfdata_facts(r->pd)->arch;
+	size_t nr_events = perfdata_nr_events(r->pd);
+
+	if (arch != r->arch_known || nr_events != r->events_known) {
+		r->arch_known = arch;
+		r->events_known = nr_events;
+		learn_machine(r);
+	}
 	if (record->type == RECORD_MMAP || record->type == RECORD_MMAP2)
 		see_kernel(r, &record->mmap);
 }
@@ -163,6 +193,7 @@ int rnames_init(struct recording *r)
 {
 	name_idle(r);
 	learn_host(r);
+	learn_machine(r);
 	symbols_recorded(r->pipeline.symbols, false);
 	space_on_image(r->pipeline.space, on_image, r);
 	return 0;
@@ -182,6 +213,15 @@ void rnames_finish(struct recording *r)
 	for (uint32_t i = IMAGE_FIRST; i < nr; i++)
 		if (images_state(r->pipeline.images, i) == IMAGE_FAILED)
 			see_image(r, i, 0, 0);
+	if (r->by_registers && r->no_unwinding)
+		notes_add(&r->notes, "machine", 0,
+			  "stacks of user code are not unwound: the recording is of %s, and ptop "
+			  "knows the registers of x86_64 and aarch64",
+			  r->arch_known ? r->arch_known : "another machine");
+	else if (r->pipeline.counts.narrow)
+		notes_add(&r->notes, "machine", 0,
+			  "stacks of 32-bit programs are not unwound (%" PRIu64 " samples)",
+			  r->pipeline.counts.narrow);
 	if (!r->kernel_named)
 		notes_add(
 			&r->notes, "kernel", 0,

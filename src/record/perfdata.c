@@ -274,6 +274,11 @@ const struct perfdata_build_id *perfdata_build_id(const struct perfdata *pd, siz
 	return &pd->build_ids.at[i];
 }
 
+bool perfdata_is_swapped(const struct perfdata *pd)
+{
+	return pd->swap;
+}
+
 bool perfdata_is_pipe(const struct perfdata *pd)
 {
 	return pd->pipe;

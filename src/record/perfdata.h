@@ -140,6 +140,8 @@ const struct perfdata_facts *perfdata_facts(const struct perfdata *pd);
 size_t perfdata_nr_build_ids(const struct perfdata *pd);
 const struct perfdata_build_id *perfdata_build_id(const struct perfdata *pd, size_t i);
 
+/* Of a machine of the other byte order. */
+bool perfdata_is_swapped(const struct perfdata *pd);
 bool perfdata_is_pipe(const struct perfdata *pd);
 /* Bytes read so far, and of the whole input; 0: not known. */
 uint64_t perfdata_position(const struct perfdata *pd);

@@ -38,9 +38,18 @@ struct unwinder;
 struct unwinder *unwinder_new(struct images *images); /* borrows; NULL without memory */
 void unwinder_free(struct unwinder *u);
 
-/* Registers of the machines we know, from the sample's mask (perf_regs.h); false where ip or sp is
- * missing or the ABI is 32 bits. */
-enum unwind_machine { UNWIND_X86_64, UNWIND_AARCH64 };
+/*
+ * Registers of the machines we know, from the sample's mask (perf_regs.h); false where ip or sp is
+ * missing, the ABI is 32 bits or the machine another.
+ */
+enum unwind_machine { UNWIND_X86_64, UNWIND_AARCH64, UNWIND_OTHER };
+#if defined(__aarch64__)
+#define UNWIND_HERE UNWIND_AARCH64
+#elif defined(__x86_64__)
+#define UNWIND_HERE UNWIND_X86_64
+#else
+#define UNWIND_HERE UNWIND_OTHER
+#endif
 #define UNWIND_NR_REGS \
 	33 /* by DWARF number; x86-64: 0..16 (16 is rip); aarch64: 0..31 (31 is sp), 32 is pc */
 struct unwind_regs {
@@ -48,6 +57,11 @@ struct unwind_regs {
 	uint64_t value[UNWIND_NR_REGS];
 	uint64_t known; /* bit a register */
 };
+/*
+ * The machine that a name of uname(2) means: "x86_64", "aarch64"; UNWIND_OTHER.  Without a name
+ * (NULL): the one whose kernel gives out a mask like @regs_user.
+ */
+enum unwind_machine unwind_machine_of(const char *arch, uint64_t regs_user);
 bool unwind_regs_of(const struct sample_regs *regs, enum unwind_machine machine,
 		    struct unwind_regs *ret);
 

@@ -238,6 +238,32 @@ static void test_tidy_keeps_answers(void **state)
 	pipeline_done(&r.pl);
 }
 
+/* Samples that do not tell whose they are belong to a task without a name: none is the idle one. */
+static void test_samples_of_nobody(void **state)
+{
+	struct build b = build_begin(RECORD_SAMPLE, PERF_RECORD_MISC_USER, false);
+	struct record_kind kind = { .layout = { .sample_type = PERF_SAMPLE_IP }, .event = 3 };
+	struct answer a;
+	struct task_info task;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	r.kind = pipeline_kind(&r.pl, &kind);
+	build_u64(&b, 0x1234);
+	build_end(&b);
+	push(&r, 0, 1, &b);
+	finish(&r);
+	functions(&r, &a);
+	assert_int_equal(a.samples, 1);
+	assert_int_equal(a.hidden_idle, 0);
+	assert_int_equal(space_nr_tasks(r.pl.space), 1);
+	assert_true(space_task_info(r.pl.space, 0, &task));
+	assert_int_equal(task.tid, -1);
+	answer_done(&a);
+	pipeline_done(&r.pl);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,6 +272,7 @@ int main(void)
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_losses_are_counted),
 		cmocka_unit_test(test_tidy_keeps_answers),
+		cmocka_unit_test(test_samples_of_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -482,6 +482,24 @@ static void registers_of_samples(void **state)
 	assert_int_equal(r.value[32], 4);
 	regs.regs.nr = 3; /* the sample ends before pc */
 	assert_false(unwind_regs_of(&regs, UNWIND_AARCH64, &r));
+	assert_false(unwind_regs_of(&regs, UNWIND_OTHER, &r));
+}
+
+/* Of a recording: by the name it tells, else by its mask of registers. */
+static void machine_of_a_recording(void **state)
+{
+	const uint64_t x86 = 0xff0fff, arm64 = (1ull << 33) - 1, arm = 0xffff, riscv = 0xffffffff;
+
+	(void)state;
+	assert_int_equal(unwind_machine_of("x86_64", arm64), UNWIND_X86_64);
+	assert_int_equal(unwind_machine_of("aarch64", x86), UNWIND_AARCH64);
+	assert_int_equal(unwind_machine_of("arm64", 0), UNWIND_AARCH64);
+	assert_int_equal(unwind_machine_of("armv7l", x86), UNWIND_OTHER);
+	assert_int_equal(unwind_machine_of("i686", x86), UNWIND_OTHER);
+	assert_int_equal(unwind_machine_of(NULL, x86), UNWIND_X86_64);
+	assert_int_equal(unwind_machine_of(NULL, arm64), UNWIND_AARCH64);
+	assert_int_equal(unwind_machine_of(NULL, arm), UNWIND_OTHER);
+	assert_int_equal(unwind_machine_of(NULL, riscv), UNWIND_OTHER);
 }
 
 /* A leaf keeps its return address in lr; others sign it and save it beside x29. */
@@ -545,6 +563,7 @@ int main(void)
 		BED_TEST(rows_are_awaited),
 		BED_TEST(memory),
 		BED_TEST(registers_of_samples),
+		cmocka_unit_test(machine_of_a_recording),
 		BED_TEST(aarch64),
 	};
 
