@@ -19,9 +19,14 @@ static bool is_group(const struct row *r)
 	return r->function == UINT32_MAX;
 }
 
+static bool is_flat(const struct answer *a)
+{
+	return a->orientation == QUERY_FUNCTIONS || a->orientation == QUERY_MODULES;
+}
+
 static const char *check_order(const struct answer *a, const struct row *r, const struct row *next)
 {
-	bool by_self = a->orientation == QUERY_FUNCTIONS && !is_group(r);
+	bool by_self = is_flat(a) && !is_group(r);
 	uint64_t major = by_self ? r->self : r->total,
 		 next_major = by_self ? next->self : next->total;
 	uint64_t minor = by_self ? r->total : r->self,
@@ -65,7 +70,7 @@ static const char *check_row(const struct answer *a, uint32_t i, uint32_t parent
 /* A row against its children's sums. */
 static const char *check_sums(const struct answer *a, const struct row *r, const struct sums *sums)
 {
-	bool flat = a->orientation == QUERY_FUNCTIONS;
+	bool flat = is_flat(a);
 	uint64_t below = flat ? sums->self : sums->total;
 	uint64_t samples_below = flat ? sums->self_samples : sums->total_samples;
 
@@ -114,7 +119,7 @@ static const char *check_family(const struct answer *a, uint32_t first, uint32_t
 
 static const char *check_tops(const struct answer *a, const struct sums *tops)
 {
-	bool flat = a->orientation == QUERY_FUNCTIONS && !a->grouped;
+	bool flat = is_flat(a) && !a->grouped;
 	uint64_t weight = flat ? tops->self : tops->total;
 	uint64_t samples = flat ? tops->self_samples : tops->total_samples;
 
@@ -126,6 +131,35 @@ static const char *check_tops(const struct answer *a, const struct sums *tops)
 	}
 	if (weight != a->weight || samples != a->samples)
 		return "the top rows are not all there is";
+	return NULL;
+}
+
+/* What modules say of samples adds up to what the answer says of all. */
+static const char *check_modules(const struct answer *a)
+{
+	uint64_t unnamed = 0, ends[NR_STACK_ENDS] = { 0 };
+	bool open = true;
+
+	for (size_t i = 0; i < a->nr_rows; i++) {
+		const struct row *r = &a->rows[i];
+		const struct module_row *m = &a->modules[i];
+		uint64_t self = 0;
+
+		for (int e = 0; e < NR_STACK_ENDS; e++) {
+			self += m->self_ends[e];
+			ends[e] += m->ends[e];
+		}
+		if (!is_group(r) && (self != r->self_samples || m->unnamed > self))
+			return "a module's samples are not those by end or by name";
+		unnamed += m->unnamed;
+		open &= !r->has_children || r->first_child != NONE;
+	}
+	if (open && unnamed != a->unnamed_samples)
+		return "the modules' samples without names are not all there are";
+	for (int e = 0; e < NR_STACK_ENDS; e++) {
+		if (ends[e] > a->ends[e])
+			return "more stacks end in modules than at all";
+	}
 	return NULL;
 }
 
@@ -167,6 +201,9 @@ const char *answer_check(const struct answer *a)
 {
 	const char *wrong = check_answer(a);
 	uint8_t *seen;
+
+	if (!wrong && a->modules)
+		wrong = check_modules(a);
 
 	if (wrong)
 		return wrong;

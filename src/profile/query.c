@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/modules.h"
 #include "profile/query_internal.h"
 
 struct query_cache *query_cache_new(void)
@@ -289,6 +290,8 @@ int query_run(struct query_cache *c, const struct store *s, const struct stacks 
 	};
 	int err;
 
+	if (q->orientation == QUERY_MODULES)
+		return query_modules(s, t, n, q, ret);
 	rows_begin(c);
 	err = visit_reserve(&job);
 	if (!err)
@@ -312,7 +315,9 @@ void answer_done(struct answer *a)
 	if (!a)
 		return;
 	free(a->rows);
+	free(a->modules);
 	a->rows = NULL;
+	a->modules = NULL;
 	a->nr_rows = 0;
 	a->first = NO_ROW;
 }

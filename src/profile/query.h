@@ -33,6 +33,11 @@ enum orientation {
 	 * what the function itself took.
 	 */
 	QUERY_CALLERS,
+	/*
+	 * Flat, by image: a row's function is an image.  Self: taken in it; total: it is somewhere
+	 * on the stack, once a stack.  How far its stacks and names can be trusted: .modules.
+	 */
+	QUERY_MODULES,
 };
 
 #define QUERY_ANY_EVENT 0xff
@@ -82,12 +87,22 @@ struct row {
 	bool has_children;
 };
 
+/* Samples of a row of QUERY_MODULES, by what makes them less than perfect. */
+struct module_row {
+	uint64_t unnamed;                  /* taken in it, in no function with a name */
+	uint64_t self_ends[NR_STACK_ENDS]; /* taken in it, by how their stack ended */
+	/* Its stack is known up to here: this is the outermost frame that there is. */
+	uint64_t ends[NR_STACK_ENDS];
+};
+
 struct answer {
 	struct row *rows; /* parents before children */
+	struct module_row
+		*modules; /* QUERY_MODULES: as many as rows, a group's all zero; else NULL */
 	size_t nr_rows;
 	/*
 	 * First top row, UINT32_MAX for none.  Siblings are linked by falling total, then self;
-	 * the functions of QUERY_FUNCTIONS by falling self, then total.
+	 * what is flat (functions, modules) by falling self, then total.
 	 */
 	uint32_t first;
 	enum orientation orientation;

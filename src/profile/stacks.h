@@ -17,6 +17,7 @@
 
 #define STACKS_NONE 0u         /* the root: an empty stack */
 #define STACKS_FULL UINT32_MAX /* no memory, or past the bound */
+#define FRAME_PSEUDO 2u        /* image of ptop's own frames: the space's IMAGE_PSEUDO */
 
 struct frame {
 	uint64_t offset;
