@@ -180,15 +180,16 @@ const struct naming *names_update(struct names *n)
 
 static enum entry_answer find_entry(struct names *n, uint32_t image, uint64_t offset)
 {
-	uint32_t f = symbols_function(n->symbols, image, offset);
 	const struct image_key *key = space_image(n->space, image);
 	struct function_info info;
+	uint32_t f;
 
-	if (f != UINT32_MAX && symbols_info(n->symbols, f, &info) && info.entry)
-		return ENTRY_YES;
 	if (image != IMAGE_KERNEL && (!key || key->kind == IMAGE_ANON))
 		return ENTRY_NO; /* no thread begins in unknown or JIT code */
-	return symbols_final(n->symbols, image) ? ENTRY_NO : ENTRY_UNSURE;
+	f = symbols_function(n->symbols, image, offset);
+	if (f != UINT32_MAX && symbols_info(n->symbols, f, &info) && info.entry)
+		return ENTRY_YES;
+	return symbols_read(n->symbols, image) ? ENTRY_NO : ENTRY_UNSURE;
 }
 
 /* Stacks begin at few places: their answers are kept until names change. */

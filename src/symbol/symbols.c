@@ -292,12 +292,26 @@ bool symbols_final(const struct symbols *sy, uint32_t image)
 	if (!key)
 		return true;
 	if (key->kind == IMAGE_ANON)
-		return false;
+		return sy->foreign;
 	state = images_state(sy->images, image);
 	if (has_no_symbols(sy, image, state))
-		return image >= sy->namings.nr || !sy->namings.at[image] ||
+		return sy->recorded || image >= sy->namings.nr || !sy->namings.at[image] ||
 		       !sy->namings.at[image]->jit_like;
 	return state == IMAGE_LOADED;
+}
+
+bool symbols_read(const struct symbols *sy, uint32_t image)
+{
+	const struct image_key *key;
+	enum image_state state;
+
+	if (image == IMAGE_KERNEL)
+		return !sy->kernel_missed;
+	key = space_image(sy->space, image);
+	if (!key || key->kind == IMAGE_ANON)
+		return true;
+	state = images_state(sy->images, image);
+	return state == IMAGE_LOADED || state == IMAGE_FAILED;
 }
 
 uint32_t symbols_generation(const struct symbols *sy)

@@ -68,6 +68,11 @@ bool symbols_start(const struct symbols *sy, uint32_t image, uint64_t offset, ui
  */
 bool symbols_final(const struct symbols *sy, uint32_t image);
 /*
+ * Whether the image's own symbols are known, or there are none: all that may still come are names
+ * that a JIT compiler writes.
+ */
+bool symbols_read(const struct symbols *sy, uint32_t image);
+/*
  * Rises when answers may have changed: in symbols_refresh() (images loaded, maps reread),
  * symbols_load_kernel() and symbols_apply().  symbols_names_moved() counts the times when final
  * answers changed too (kernel reloaded, BPF code replaced).

@@ -188,6 +188,26 @@ static void test_ends(void **state)
 	pipeline_done(&r.pl);
 }
 
+/* Code in a memory file that is no ELF file may get names, but no thread begins there. */
+static void test_memory_files_keep_nothing_waiting(void **state)
+{
+	const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_USER, 0x400010, 0x400020 };
+	const struct image_sight sight = { .pid = -1, .path = "/nowhere/memory" };
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	push_mmap(&r, 0, 1, 0x400000, "/memfd:jit");
+	push_sample(&r, 0, 2, PERF_RECORD_MISC_USER, chain, 3);
+	finish(&r);
+	assert_int_equal(r.pl.counts.ends[STACK_BROKEN], 0);
+	images_see(r.pl.images, space_resolve(r.pl.space, PID, 0x400010).image, &sight);
+	pipeline_tidy(&r.pl, 1000000000);
+	assert_int_equal(r.pl.counts.ends[STACK_BROKEN], 1);
+	assert_false(pipeline_naming(&r.pl));
+	pipeline_done(&r.pl);
+}
+
 static void test_losses_are_counted(void **state)
 {
 	struct build lost = build_begin(RECORD_LOST, 0, false);
@@ -270,6 +290,7 @@ int main(void)
 		cmocka_unit_test(test_side_band_comes_first_by_time),
 		cmocka_unit_test(test_return_addresses),
 		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_memory_files_keep_nothing_waiting),
 		cmocka_unit_test(test_losses_are_counted),
 		cmocka_unit_test(test_tidy_keeps_answers),
 		cmocka_unit_test(test_samples_of_nobody),

@@ -314,6 +314,11 @@ static void jit(void **state)
 	image = space_resolve(bed->space, self, 0x10000).image;
 	assert_string_equal(info_of(bed, image, 0x5310).name, "late");
 	assert_string_equal(info_of(bed, image, 0x5010).name, "memfd:doublemapper");
+	/* better names may come, but never one that begins a thread */
+	assert_false(symbols_final(bed->sy, image));
+	assert_true(symbols_read(bed->sy, image));
+	bed->images.state = IMAGE_OPEN;
+	assert_false(symbols_read(bed->sy, image));
 	unlink(path);
 }
 
