@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "image/demangle.h"
 #include "image/elf_file.h"
+#include "image/gopclntab.h"
 #include "image/plt.h"
 #include "image/symtab.h"
 #include "image/table.h"
@@ -76,6 +77,18 @@ static int collect_mini(struct build *b)
 	return collect(b, &b->mini, SHT_SYMTAB, TABLE_MINI_DEBUG);
 }
 
+/* What a stripped Go program still knows of itself. */
+static int collect_go(struct build *b)
+{
+	size_t before = b->symbols.nr;
+	int err = gopclntab_collect(&b->symbols, &b->code, &b->file, b->options->symbols_max,
+				    b->options->strings_max);
+
+	if (err == 0 && b->symbols.nr > before)
+		b->source = TABLE_GO;
+	return err;
+}
+
 /* A debug file of another machine would give names to the wrong code. */
 static bool debug_fits(const struct build *b)
 {
@@ -94,7 +107,15 @@ static int collect_all(struct build *b, int debug_fd)
 		err = collect_mini(b);
 	if (err == 0)
 		err = collect(b, &b->file, SHT_DYNSYM, TABLE_DYNSYM);
+	if (err == 0 && b->source <= TABLE_DYNSYM)
+		err = collect_go(b);
 	return err;
+}
+
+/* Whether local symbols are known too. */
+static bool is_complete(const struct build *b)
+{
+	return b->source > TABLE_DYNSYM && b->source != TABLE_GO;
 }
 
 /* PLT names come last: those of IFUNCs need the settled symbols. */
@@ -244,7 +265,7 @@ static int build(struct build *b, int debug_fd, struct table_bytes *ret, struct 
 		return err;
 	err = collect_all(b, debug_fd);
 	if (err == 0)
-		err = symtab_settle(&b->symbols, &b->code, b->source > TABLE_DYNSYM);
+		err = symtab_settle(&b->symbols, &b->code, is_complete(b));
 	if (err == 0)
 		err = add_plt(b);
 	if (err == 0)

@@ -5,8 +5,8 @@
  * the options, a file that shrinks meanwhile is an error and no signal.
  *
  * Names come from .symtab (of the file, else of @debug_fd, else of the xz-compressed
- * .gnu_debugdata), .dynsym, and for PLT entries from relocations ("memcpy@plt").  They are
- * demangled here, once.
+ * .gnu_debugdata), .dynsym, for stripped Go programs from .gopclntab, and for PLT entries from
+ * relocations ("memcpy@plt").  They are demangled here, once.
  */
 #ifndef PTOP_IMAGE_BUILD_H
 #define PTOP_IMAGE_BUILD_H

@@ -62,7 +62,7 @@ enum image_state { IMAGE_UNSEEN, IMAGE_OPEN, IMAGE_LOADED, IMAGE_FAILED };
 enum image_state images_state(const struct images *im, uint32_t image);
 const char *images_why(const struct images *im,
 		       uint32_t image); /* why it failed or has few names; "" */
-/* "symtab", "dynsym", "debug file", "mini debug info", "none": where its names are from. */
+/* Where its names are from: table_source_name(). */
 const char *images_source(const struct images *im, uint32_t image);
 
 /*

@@ -7,6 +7,7 @@ libptop_a_SOURCES += \
 	src/image/debugfile.c src/image/debugfile.h \
 	src/image/demangle.c src/image/demangle.h \
 	src/image/elf_file.c src/image/elf_file.h \
+	src/image/gopclntab.c src/image/gopclntab.h \
 	src/image/images.c src/image/images.h \
 	src/image/images_build.c src/image/images_impl.h \
 	src/image/images_loader.c \

@@ -151,6 +151,7 @@ const char *table_source_name(const struct table *t)
 		[TABLE_MINI_DEBUG] = "mini debug info",
 		[TABLE_DEBUG_FILE] = "debug file",
 		[TABLE_SYMTAB] = "symtab",
+		[TABLE_GO] = "Go table",
 	};
 
 	return names[t->header->source];

@@ -25,6 +25,7 @@ enum table_source {
 	TABLE_MINI_DEBUG, /* .dynsym and .gnu_debugdata */
 	TABLE_DEBUG_FILE, /* .symtab of the separate debug file */
 	TABLE_SYMTAB,     /* .symtab of the file itself */
+	TABLE_GO,         /* .gopclntab, and .dynsym */
 	NR_TABLE_SOURCES,
 };
 
@@ -94,7 +95,7 @@ uint32_t table_symbol(const struct table *t, uint64_t file_offset);
 /* The name of a symbol that a look-up gave. */
 const char *table_name(const struct table *t, uint32_t symbol);
 
-/* "symtab", "dynsym", "mini debug info", "debug file" or "none". */
+/* "symtab", "dynsym", "mini debug info", "debug file", "Go table" or "none". */
 const char *table_source_name(const struct table *t);
 
 #endif

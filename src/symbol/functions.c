@@ -46,41 +46,50 @@ const char *functions_text(const struct functions *f, uint32_t id)
 	return strpool_get(f->text, id);
 }
 
+/*
+ * glibc and musl, the kernel's own threads and processors, Go.  The kernel's syscall entry is none:
+ * user frames lie outside of it.  glibc's callers of main() count: frame pointers lead no further,
+ * and nothing but _start is beyond.  Go's own are those that its runtime ends a stack at
+ * (topofstack() of Go's src/runtime/traceback.go) and the start of a thread.
+ */
+static const char *const entries[] = {
+	"_start",
+	"__libc_start_call_main",
+	"__libc_start_main",
+	"__libc_start_main_impl",
+	"clone",
+	"__clone",
+	"clone3",
+	"__clone3",
+	"__clone_internal",
+	"start_thread",
+	"thread_start",
+	"ret_from_fork",
+	"ret_from_fork_asm",
+	"kthread",
+	"cpu_startup_entry",
+	"start_kernel",
+	"x86_64_start_kernel",
+	"secondary_startup_64",
+	"secondary_startup_64_no_verify",
+	"secondary_start_kernel",
+	"runtime.clone",
+	"runtime.goexit",
+	"runtime.mcall",
+	"runtime.morestack",
+	"runtime.mstart",
+	"runtime.rt0_go",
+};
+
 bool function_is_entry(const char *name)
 {
-	/*
-	 * glibc and musl, the kernel's own threads and processors, Go.  The kernel's syscall entry
-	 * is none: user frames lie outside of it.  glibc's callers of main() count: frame pointers
-	 * lead no further, and nothing but _start is beyond.
-	 */
-	static const char *const entries[] = {
-		"_start",
-		"__libc_start_call_main",
-		"__libc_start_main",
-		"__libc_start_main_impl",
-		"clone",
-		"__clone",
-		"clone3",
-		"__clone3",
-		"__clone_internal",
-		"start_thread",
-		"thread_start",
-		"ret_from_fork",
-		"ret_from_fork_asm",
-		"kthread",
-		"cpu_startup_entry",
-		"start_kernel",
-		"x86_64_start_kernel",
-		"secondary_startup_64",
-		"secondary_startup_64_no_verify",
-		"secondary_start_kernel",
-		"runtime.goexit",
-		"runtime.goexit.abi0",
-		"runtime.mstart",
-	};
+	static const char abi[] = ".abi0"; /* Go's name for its assembly's way of calling */
+	size_t size = strlen(name), cut = sizeof(abi) - 1;
 
+	if (size > cut && !memcmp(name + size - cut, abi, cut))
+		size -= cut;
 	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
-		if (!strcmp(name, entries[i]))
+		if (!strncmp(name, entries[i], size) && entries[i][size] == '\0')
 			return true;
 	}
 	return !strncmp(name, "_rt0_", 5);

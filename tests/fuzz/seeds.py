@@ -166,6 +166,57 @@ def elf_seeds():
     write("elf", "magic-only", b"\x7fELF\2\1\1" + b"\0" * 57)
 
 
+def small_elf(sections, entry=0):
+    """A program of these (name, type, flags, address, bytes), with 2 KB of code at 0x1000."""
+    sections = [("", 0, 0, 0, b"")] + sections
+    names = b"\0".join(name.encode() for name, *_ in sections) + b"\0.shstrtab\0"
+    sections.append((".shstrtab", 3, 0, 0, names))
+    body, headers = b"", b""
+    for text, kind, flags, addr, data in sections:
+        size = 0x800 if text == ".text" else len(data)
+        headers += struct.pack("<IIQQQQIIQQ", names.index(text.encode() + b"\0") if text else 0, kind,
+                               flags, addr, 120 + len(body), size, 0, 0, 8, 24 if kind == 4 else 0)
+        body += data + b"\0" * (-len(data) % 8)
+    return (struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 3, 62, 1, entry, 64, 120 + len(body), 0,
+                        64, 56, 1, 64, len(sections), len(sections) - 1)
+            + struct.pack("<IIQQQQQQ", 1, 5, 0x1000, 0x1000, 0x1000, 0x800, 0x800, 0x1000) + body + headers)
+
+
+def go_table(magic, text):
+    """.gopclntab of two functions; @text None: the layouts of whole addresses."""
+    names, starts = b"_rt0_amd64_linux\0main.main\0", (0, 0x40, 0x80)
+    width = 8 if text is None else 4
+    functab, records, offsets = b"", b"", (0, 17)
+    header = 16 if magic == 0xfffffffb else 8 + 7 * 8 if text is None else 8 + 8 * 8
+    base = 0 if magic == 0xfffffffb else header + len(names)
+    at = (header if magic == 0xfffffffb else 0) + 5 * width
+    for index in range(3):
+        functab += ((0x1000 if text is None else 0) + starts[index]).to_bytes(width, "little")
+        if index < 2:
+            functab += (at + 16 * index).to_bytes(width, "little")
+            name_at = offsets[index] + (at + 32 if magic == 0xfffffffb else 0)
+            records += starts[index].to_bytes(width, "little") + struct.pack("<I", name_at)
+            records += b"\0" * (16 - width - 4)
+    front = struct.pack("<IHBB", magic, 0, 1, 8)
+    if magic == 0xfffffffb:
+        return front + struct.pack("<Q", 2) + functab + records + names
+    words = [2, 1] + ([] if text is None else [text]) + [header, 0, 0, 0, base]
+    return front + struct.pack(f"<{len(words)}Q", *words) + names + functab + records
+
+
+def go_seeds():
+    text = (".text", 1, 6, 0x1000, b"")
+    for name, magic, start in (("go1.2", 0xfffffffb, None), ("go1.16", 0xfffffffa, None),
+                               ("go1.18", 0xfffffff0, 0x1000), ("go1.20", 0xfffffff1, 0x1000)):
+        write("elf", name, small_elf([text, (".gopclntab", 1, 2, 0x5000, go_table(magic, start))]))
+    table = go_table(0xfffffff1, 0)
+    write("elf", "go1.26", small_elf([text, (".gopclntab", 1, 2, 0x5000, table)], 0x1000))
+    relocation = struct.pack("<QQq", 0x5000 + 24, 8, 0x1000)
+    write("elf", "go-pie", small_elf([text, (".data.rel.ro", 1, 2, 0x5000, table),
+                                      (".go.buildinfo", 1, 2, 0x9000, b"x"),
+                                      (".rela.dyn", 4, 2, 0x400, relocation)]))
+
+
 def table_seeds():
     names = b"\0outer\0inner\0last\0"
     symbols = struct.pack("<QIIIBB2x", 0x1000, 0x100, 1, 2**32 - 1, 0, 1)
@@ -227,5 +278,6 @@ def rows_seeds():
 decode_seeds()
 text_seeds()
 elf_seeds()
+go_seeds()
 table_seeds()
 rows_seeds()

@@ -91,6 +91,28 @@ fn main() {
 }
 """
 
+GO = r"""
+package main
+
+import "fmt"
+
+//go:noinline
+func spinInGo(n int) (s int) {
+	for i := 0; i < n; i++ {
+		s = s*31 + i
+	}
+	return
+}
+
+func main() {
+	sum := 0
+	fmt.Println("ready")
+	for {
+		sum += spinInGo(100000)
+	}
+}
+"""
+
 JAVASCRIPT = r"""
 function hotInJavaScript(n) {
 	let s = 0;
@@ -263,6 +285,26 @@ def test_names_of_rust():
         process = _start([_compile(ps.scratch_dir(), "spin", RUST, rustc, *flags)])
         name = "outer::Spinner>::spin" if mangling == "v0" else "outer::Spinner::spin"
         _expect(process.pid, name, f"Rust {mangling}")
+        process.kill()
+
+
+def test_names_of_stripped_go():
+    ps.need_perf()
+    go = ps.need_tool("go")
+    directory = ps.scratch_dir()
+    for name, text in (("go.mod", "module spin\n"), ("main.go", GO)):
+        with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
+            file.write(text)
+    environment = {**os.environ, "GOCACHE": os.path.join(directory, "cache"), "GOFLAGS": "-mod=mod",
+                   "GO111MODULE": "on", "GOTOOLCHAIN": "local", "HOME": directory}
+    for mode in ("exe", "pie"):
+        done = subprocess.run([go, "build", f"-buildmode={mode}", "-ldflags=-s -w", "-o", mode, "."],
+                              cwd=directory, env=environment, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=300, check=False)
+        if done.returncode:
+            ps.skip(f"go build -buildmode={mode} does not work here: {done.stderr.strip()[:300]}")
+        process = _start([os.path.join(directory, mode)])
+        _expect(process.pid, "main.spinInGo", f"Go, {mode}")
         process.kill()
 
 

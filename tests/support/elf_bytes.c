@@ -145,6 +145,7 @@ void elf_bytes_finish(struct elf_bytes *e)
 		.e_type = e->type,
 		.e_machine = e->machine,
 		.e_version = EV_CURRENT,
+		.e_entry = e->entry,
 		.e_phoff = sizeof(header),
 		.e_ehsize = sizeof(header),
 		.e_phentsize = sizeof(Elf64_Phdr),

@@ -17,6 +17,7 @@ struct elf_bytes {
 	uint8_t *at; /* after elf_bytes_finish() */
 	size_t size, cap;
 	uint16_t type, machine;
+	uint64_t entry; /* 0: none */
 	Elf64_Phdr segments[ELF_BYTES_SEGMENTS];
 	size_t nr_segments;
 	Elf64_Shdr sections[ELF_BYTES_SECTIONS];

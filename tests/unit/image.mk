@@ -5,6 +5,7 @@ check_PROGRAMS += \
 	tests/unit/test_build_hostile \
 	tests/unit/test_cfi \
 	tests/unit/test_debugfile \
+	tests/unit/test_gopclntab \
 	tests/unit/test_images \
 	tests/unit/test_rows \
 	tests/unit/test_rows_oracle \
@@ -21,6 +22,8 @@ tests_unit_test_build_hostile_SOURCES = tests/unit/test_build_hostile.c $(elf_by
 tests_unit_test_build_hostile_LDADD = $(unit_LDADD)
 tests_unit_test_debugfile_SOURCES = tests/unit/test_debugfile.c $(elf_bytes_sources)
 tests_unit_test_debugfile_LDADD = $(unit_LDADD)
+tests_unit_test_gopclntab_SOURCES = tests/unit/test_gopclntab.c $(elf_bytes_sources)
+tests_unit_test_gopclntab_LDADD = $(unit_LDADD)
 tests_unit_test_images_SOURCES = tests/unit/test_images.c $(elf_bytes_sources)
 tests_unit_test_images_LDADD = $(unit_LDADD)
 tests_unit_test_table_SOURCES = tests/unit/test_table.c

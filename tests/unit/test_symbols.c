@@ -362,14 +362,25 @@ static void long_and_hostile_names(void **state)
 
 static void entries(void **state)
 {
-	static const char *const yes[] = { "_start",         "clone3",
-					   "start_thread",   "__libc_start_call_main",
-					   "kthread",        "ret_from_fork",
-					   "runtime.goexit", "_rt0_amd64_linux" };
-	static const char *const no[] = {
-		"main", "__libc_start_mainly", "", "_startx", "entry_SYSCALL_64_after_hwframe",
-		"rt0_"
-	};
+	static const char *const yes[] = { "_start",
+					   "clone3",
+					   "start_thread",
+					   "__libc_start_call_main",
+					   "kthread",
+					   "ret_from_fork",
+					   "runtime.goexit",
+					   "_rt0_amd64_linux",
+					   "runtime.mstart.abi0",
+					   "runtime.rt0_go" };
+	static const char *const no[] = { "main",
+					  "__libc_start_mainly",
+					  "",
+					  "_startx",
+					  "entry_SYSCALL_64_after_hwframe",
+					  "rt0_",
+					  "runtime.goexit.abi1",
+					  ".abi0",
+					  "runtime.mstart1" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
