@@ -10,6 +10,7 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/parse.h"
@@ -262,6 +263,12 @@ static int apply(struct options *o, enum option_id id, const char *value, struct
 		return parse_rate(o, id, value, why);
 	case OPTION_CALL_GRAPH:
 		return parse_call_graph(o, value, why);
+	case OPTION_SYSROOT:
+		o->sysroot = value;
+		return 0;
+	case OPTION_KALLSYMS:
+		o->kallsyms = value;
+		return 0;
 	case OPTION_INPUT:
 		o->input = value;
 		return 0;
@@ -350,11 +357,22 @@ static int option_of(int letter)
 /* A recording was sampled already: nothing can be chosen of what only sampling decides. */
 static int check_input(const struct options *o, struct reason *why)
 {
+	struct stat st;
+
 	if (!o->input && (o->format == FORMAT_STATS || o->format == FORMAT_SCRIPT))
 		return reason_set(why, -EINVAL,
 				  "--format stats and script are of a recording: give -i FILE");
+	if (!o->input && (o->sysroot || o->kallsyms))
+		return reason_set(why, -EINVAL,
+				  "--sysroot and --kallsyms are of a recording: give -i FILE");
 	if (!o->input)
 		return 0;
+	if (o->sysroot && stat(o->sysroot, &st) != 0)
+		return reason_set(why, -EINVAL, "--sysroot %s: %s", o->sysroot, strerror(errno));
+	if (o->sysroot && !S_ISDIR(st.st_mode))
+		return reason_set(why, -EINVAL, "--sysroot %s: it is no directory", o->sysroot);
+	if (o->kallsyms && access(o->kallsyms, R_OK) != 0)
+		return reason_set(why, -EINVAL, "--kallsyms %s: %s", o->kallsyms, strerror(errno));
 	if (o->command || o->target.kind != TARGET_SYSTEM || o->target.cpus.nr)
 		return reason_set(why, -EINVAL,
 				  "-i and a target exclude each other: a recording has its own");

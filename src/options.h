@@ -23,8 +23,9 @@ struct options {
 	enum run_mode mode;
 	struct target target;
 	char **command; /* CMD ARGS, NULL-terminated, borrowed from argv; NULL without */
-	const char *command_output; /* NULL: discarded */
-	const char *input;          /* a recording, "-": standard input; NULL: live */
+	const char *command_output;     /* NULL: discarded */
+	const char *input;              /* a recording, "-": standard input; NULL: live */
+	const char *sysroot, *kallsyms; /* of the recorded machine; NULL: not given */
 	struct sampling sampling;
 	bool event_given; /* else the ladder of default events */
 	bool rate_given;

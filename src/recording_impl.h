@@ -11,6 +11,7 @@
 #include "options.h"
 #include "pipeline.h"
 #include "record/perfdata.h"
+#include "recording_kernel.h"
 
 /* Where the feed is in time; see recording_feed.c. */
 struct feed {
@@ -40,9 +41,9 @@ struct recording {
 	bool by_registers; /* samples carry registers and stacks */
 	bool no_unwinding; /* of a machine whose registers we do not know */
 	bool same_host;    /* recorded here, by this kernel's release */
-	bool kernel_seen;  /* a record told where the kernel was */
-	bool kernel_named; /* and it is where ours is: its names hold */
-	size_t nr_refused; /* images whose names were not taken */
+	size_t nr_refused; /* images whose files were not taken, as last told */
+	struct image_places places;
+	struct rkernel *kernel;
 	struct notes notes;
 	struct map counts;   /* of groups' samples; see recording_shares.h */
 	uint64_t started_ns; /* clock_ns() */
@@ -62,6 +63,7 @@ int rnames_init(struct recording *r);
 void rnames_done(struct recording *r);
 void rnames_saw(struct recording *r, const struct record *record); /* each record, once applied */
 void rnames_finish(struct recording *r); /* once all is read: build-ids that came last */
+void rnames_tell(struct recording *r);   /* notes which files are missing; each time names came */
 
 /* recording_report.c: all of it as one refresh for each event.  0 or -errno. */
 int recording_report(struct recording *r);

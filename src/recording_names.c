@@ -5,12 +5,10 @@
  *   build-id   Told by the mapping's record or by the recording's table of paths: the file's own
  *              must be the same, wherever it was recorded.
  *   inode      Where no build-id is told: the same device and inode, and only for a recording of
- *              this host.
+ *              this host, or any file below a --sysroot.
  *   neither    Old recordings of this host are believed, as perf does.
  *
- * The kernel is where a record says its symbol _text (or _stext) was: where ours has it too, and
- * the host and the release are the same, this is the boot of the recording, and /proc/kallsyms
- * holds.
+ * Where they are looked for: image/places.h.  The kernel: recording_kernel.h.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,8 +18,6 @@
 #include <sys/utsname.h>
 
 #include "recording_impl.h"
-
-#define KERNEL_PREFIX "[kernel.kallsyms]"
 
 static uint64_t path_hash(const char *path, size_t len)
 {
@@ -72,18 +68,19 @@ static void see_image(struct recording *r, uint32_t image, uint64_t start, uint6
 		.ino = key->ino,
 		.build_id = key->build_id,
 		.build_id_size = key->build_id_size,
+		.foreign = !r->same_host,
 	};
 	told = sight.build_id_size ? NULL : told_build_id(r, sight.path);
 	if (told && told->size) {
 		sight.build_id = told->id;
 		sight.build_id_size = told->size;
 	}
+	if (sight.build_id_size)
+		sight.ino = 0; /* it decides alone */
 	if (key->kind == IMAGE_VDSO && r->same_host) {
 		sight.vdso = true;
 		sight.start = start;
 		sight.end = end;
-	} else if (!sight.build_id_size && !r->same_host) {
-		sight.path = ""; /* nothing tells whether a file here is the recorded one */
 	}
 	images_see(r->pipeline.images, image, &sight);
 }
@@ -128,39 +125,26 @@ static void learn_machine(struct recording *r)
 	pipeline_machine(&r->pipeline, machine);
 }
 
-/* The address of a symbol of the running kernel; 0 where it is hidden or unknown. */
-static uint64_t kernel_address(const char *symbol)
+/* By the first sample the recording has told all about its kernel. */
+static void name_kernel(struct recording *r)
 {
-	FILE *f = fopen("/proc/kallsyms", "re");
-	unsigned long long addr = 0, found = 0;
-	char line[512], type, name[256];
+	struct rkernel_clue clue = {
+		.osrelease = perfdata_facts(r->pd)->osrelease,
+		.same_host = r->same_host,
+		.file = r->options->kallsyms,
+		.recording = r->options->input,
+		.places = &r->places,
+	};
+	const struct perfdata_build_id *told;
 
-	if (!f)
-		return 0;
-	while (!found && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%llx %c %255s", &addr, &type, name) == 3 && !strcmp(name, symbol))
-			found = addr;
-	fclose(f);
-	return found;
-}
-
-static void see_kernel(struct recording *r, const struct record_mmap *m)
-{
-	const size_t prefix = sizeof(KERNEL_PREFIX) - 1;
-	char symbol[64];
-	size_t len = strnlen((const char *)m->filename.at, m->filename.size);
-
-	if (r->kernel_seen || len <= prefix || len - prefix >= sizeof(symbol) ||
-	    memcmp(m->filename.at, KERNEL_PREFIX, prefix) != 0)
+	if (!rkernel_waits(r->kernel))
 		return;
-	learn_host(r);
-	r->kernel_seen = true;
-	memcpy(symbol, m->filename.at + prefix, len - prefix);
-	symbol[len - prefix] = '\0';
-	if (!r->same_host || !m->pgoff || kernel_address(symbol) != m->pgoff)
-		return;
-	symbols_recorded(r->pipeline.symbols, true);
-	r->kernel_named = !symbols_load_kernel(r->pipeline.symbols);
+	told = told_build_id(r, "[kernel.kallsyms]");
+	if (told) {
+		clue.build_id = told->id;
+		clue.build_id_size = told->size;
+	}
+	rkernel_name(r->kernel, &clue, r->pipeline.symbols);
 }
 
 void rnames_saw(struct recording *r, const struct record *record)
@@ -173,8 +157,12 @@ void rnames_saw(struct recording *r, const struct record *record)
 		r->events_known = nr_events;
 		learn_machine(r);
 	}
-	if (record->type == RECORD_MMAP || record->type == RECORD_MMAP2)
-		see_kernel(r, &record->mmap);
+	if (record->type == RECORD_MMAP || record->type == RECORD_MMAP2) {
+		learn_host(r);
+		rkernel_saw(r->kernel, record);
+	} else if (record->type == RECORD_SAMPLE) {
+		name_kernel(r);
+	}
 }
 
 /* The idle task has no record that names it. */
@@ -191,16 +179,28 @@ static void name_idle(struct recording *r)
 
 int rnames_init(struct recording *r)
 {
+	int err = places_open(&r->places, r->options->sysroot, NULL);
+
+	if (err)
+		return err;
+	r->kernel = rkernel_new();
+	if (!r->kernel)
+		return -ENOMEM;
 	name_idle(r);
 	learn_host(r);
 	learn_machine(r);
 	symbols_recorded(r->pipeline.symbols, false);
+	images_recorded(r->pipeline.images, &r->places);
 	space_on_image(r->pipeline.space, on_image, r);
 	return 0;
 }
 
 void rnames_done(struct recording *r)
 {
+	if (r->kernel)
+		places_done(&r->places);
+	rkernel_free(r->kernel);
+	r->kernel = NULL;
 	map_done(&r->build_ids);
 }
 
@@ -210,6 +210,7 @@ void rnames_finish(struct recording *r)
 	size_t nr = space_nr_images(r->pipeline.space);
 
 	learn_host(r);
+	name_kernel(r);
 	for (uint32_t i = IMAGE_FIRST; i < nr; i++)
 		if (images_state(r->pipeline.images, i) == IMAGE_FAILED)
 			see_image(r, i, 0, 0);
@@ -222,8 +223,40 @@ void rnames_finish(struct recording *r)
 		notes_add(&r->notes, "machine", 0,
 			  "stacks of 32-bit programs are not unwound (%" PRIu64 " samples)",
 			  r->pipeline.counts.narrow);
-	if (!r->kernel_named)
-		notes_add(
-			&r->notes, "kernel", 0,
-			"the kernel has no names: the recording is not of this boot of this machine");
+	if (rkernel_why(r->kernel)[0] && !symbols_final(r->pipeline.symbols, IMAGE_KERNEL))
+		notes_add(&r->notes, "kernel", 0, "%s", rkernel_why(r->kernel));
+}
+
+enum { NAMES_TOLD = 3 };
+
+static const char *name_of(const struct recording *r, uint32_t image)
+{
+	const struct image_key *key = space_image(r->pipeline.space, image);
+	const char *path = key ? space_string(r->pipeline.space, key->path) : "";
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+void rnames_tell(struct recording *r)
+{
+	size_t nr = space_nr_images(r->pipeline.space), refused = 0, len = 0;
+	char list[200] = "";
+
+	for (uint32_t i = IMAGE_FIRST; i < nr; i++) {
+		const char *why = images_refused(r->pipeline.images, i);
+
+		if (!*why)
+			continue;
+		if (refused++ < NAMES_TOLD && len < sizeof(list))
+			len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%.40s [%s]",
+						len ? ", " : "", name_of(r, i), why);
+	}
+	if (!refused || refused == r->nr_refused)
+		return;
+	r->nr_refused = refused;
+	notes_add(&r->notes, "files", 0,
+		  "%zu of the recorded files give no names: %s%s; give the recorded ones with "
+		  "--sysroot DIR",
+		  refused, list, refused > NAMES_TOLD ? ", ..." : "");
 }

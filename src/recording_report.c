@@ -242,6 +242,7 @@ int recording_report(struct recording *r)
 	settle(r, SETTLE_ALL_NS);
 	pipeline_flush(&r->pipeline);
 	settle(r, SETTLE_ALL_NS);
+	rnames_tell(r);
 	cache = query_cache_new();
 	if (!cache)
 		return -ENOMEM;

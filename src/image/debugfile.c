@@ -117,7 +117,7 @@ struct search {
 	bool has_directory;
 	struct file_key self;
 	int *fds;
-	unsigned nr;
+	unsigned nr, max;
 };
 
 static void set_directory(struct search *s, const char *path)
@@ -135,7 +135,7 @@ static void set_directory(struct search *s, const char *path)
 static void try_name(struct search *s, int root, const char *name)
 {
 	struct file_key key;
-	int fd = s->nr < DEBUG_CANDIDATES_MAX ? open_in_root(root, name) : -1;
+	int fd = s->nr < s->max ? open_in_root(root, name) : -1;
 
 	if (fd < 0)
 		return;
@@ -193,45 +193,64 @@ static bool same_directory(int a, int b)
 	       x.st_ino == y.st_ino;
 }
 
-unsigned debugfile_candidates(const struct debug_clue *c, int fd, pid_t pid, const char *path,
-			      int *ret_fds)
+unsigned debugfile_candidates_in(const struct debug_clue *c, int fd, const int *roots,
+				 size_t nr_roots, const char *path, int *ret_fds, unsigned max)
 {
-	struct search s = { .clue = c, .fds = ret_fds };
-	int own, theirs;
+	struct search s = { .clue = c, .fds = ret_fds, .max = max };
 
 	if (c->has_symbols || (c->build_id_size < 2 && c->link[0] == '\0') ||
 	    file_key_read(fd, false, &s.self) != 0)
 		return 0;
 	set_directory(&s, path);
-	own = open_root(0);
-	if (own < 0)
-		return 0;
-	theirs = pid != 0 ? open_root(pid) : -ENOENT;
-	if (theirs >= 0) {
-		if (!same_directory(own, theirs))
-			search_root(&s, theirs);
-		close(theirs);
-	}
-	search_root(&s, own);
-	close(own);
+	for (size_t i = 0; i < nr_roots; i++)
+		if (roots[i] >= 0)
+			search_root(&s, roots[i]);
 	return s.nr;
 }
 
-int debugfile_open(int fd, pid_t pid, const char *path)
+unsigned debugfile_candidates(const struct debug_clue *c, int fd, pid_t pid, const char *path,
+			      int *ret_fds)
 {
-	int fds[DEBUG_CANDIDATES_MAX], found = -ENOENT;
-	struct debug_clue c;
+	int roots[2];
 	unsigned nr;
-	int err = debugfile_clue(fd, &c, NULL);
 
-	if (err != 0)
-		return err;
-	nr = debugfile_candidates(&c, fd, pid, path, fds);
+	if (c->has_symbols)
+		return 0;
+	roots[1] = open_root(0);
+	if (roots[1] < 0)
+		return 0;
+	roots[0] = pid != 0 ? open_root(pid) : -ENOENT;
+	if (roots[0] >= 0 && same_directory(roots[0], roots[1])) {
+		close(roots[0]);
+		roots[0] = -1;
+	}
+	nr = debugfile_candidates_in(c, fd, roots, 2, path, ret_fds, DEBUG_CANDIDATES_MAX);
+	for (size_t i = 0; i < 2; i++)
+		if (roots[i] >= 0)
+			close(roots[i]);
+	return nr;
+}
+
+int debugfile_choose(const struct debug_clue *c, const int *fds, unsigned nr)
+{
+	int found = -ENOENT;
+
 	for (unsigned i = 0; i < nr; i++) {
-		if (found < 0 && debugfile_matches(&c, fds[i]))
+		if (found < 0 && debugfile_matches(c, fds[i]))
 			found = fds[i];
 		else
 			close(fds[i]);
 	}
 	return found;
+}
+
+int debugfile_open(int fd, pid_t pid, const char *path)
+{
+	int fds[DEBUG_CANDIDATES_MAX];
+	struct debug_clue c;
+	int err = debugfile_clue(fd, &c, NULL);
+
+	if (err != 0)
+		return err;
+	return debugfile_choose(&c, fds, debugfile_candidates(&c, fd, pid, path, fds));
 }

@@ -50,11 +50,18 @@ bool debugfile_clue_is_sound(const struct debug_clue *c);
 unsigned debugfile_candidates(const struct debug_clue *c, int fd, pid_t pid, const char *path,
 			      int *ret_fds);
 
+/* The same below given roots (negative: none), at most @max of them. */
+unsigned debugfile_candidates_in(const struct debug_clue *c, int fd, const int *roots,
+				 size_t nr_roots, const char *path, int *ret_fds, unsigned max);
+
 /* Whether @fd is the debug file that the clue tells of. */
 bool debugfile_matches(const struct debug_clue *c, int fd);
 
+/* The one of @fds that is, all others closed; -ENOENT: none. */
+int debugfile_choose(const struct debug_clue *c, const int *fds, unsigned nr);
+
 /*
- * All three: the debug file of @fd or -errno; -ENOENT: none, or @fd has its symbols itself.
+ * All of it: the debug file of @fd or -errno; -ENOENT: none, or @fd has its symbols itself.
  */
 int debugfile_open(int fd, pid_t pid, const char *path);
 

@@ -23,6 +23,7 @@
 #include "image/images_impl.h"
 #include "image/loader.h"
 #include "image/open.h"
+#include "image/places.h"
 
 #define DESCRIPTORS_MAX 256u
 #define IDS_MAX (1u << 24)
@@ -114,6 +115,13 @@ static void make_room(struct images *im)
 		image_set_state(im, im->at.at[oldest], IMAGE_UNSEEN);
 }
 
+static bool other_build_id(const struct image *image, const struct image_sight *sight)
+{
+	return image->sight.build_id_size != sight->build_id_size ||
+	       (sight->build_id_size != 0 &&
+		memcmp(image->build_id, sight->build_id, sight->build_id_size) != 0);
+}
+
 /* Copies a sight; false without memory. */
 static bool keep_sight(struct images *im, struct image *image, const struct image_sight *sight)
 {
@@ -131,6 +139,8 @@ static bool keep_sight(struct images *im, struct image *image, const struct imag
 		free(image->path);
 		image->path = copy;
 	}
+	if (im->places != NULL && other_build_id(image, sight))
+		image->place = image->tries = 0; /* learnt since: all is to be tried again */
 	image->sight = *sight;
 	image->sight.path = image->path;
 	if (id_size > 0)
@@ -142,13 +152,41 @@ static bool keep_sight(struct images *im, struct image *image, const struct imag
 }
 
 /* With a loader, what is inside a file is not looked at here: the build-id is compared later. */
-int image_open_again(const struct images *im, const struct image *image, struct reason *why)
+int image_open_again(const struct images *im, struct image *image, struct reason *why)
 {
 	struct image_sight sight = image->sight;
+	int fd;
 
+	if (im->places != NULL) {
+		fd = places_find(im->places, &sight, im->loader == NULL, &image->place);
+		image->place_err = fd < 0 ? fd : 0;
+		return fd >= 0 ? fd
+			       : places_explain(&sight, fd, image->other_id, image->other_id_size,
+						why);
+	}
 	if (im->loader != NULL)
 		sight.build_id_size = 0;
 	return open_mapped(&sight, why);
+}
+
+unsigned image_debug_candidates(const struct images *im, const struct image *image, int fd,
+				int *ret_fds)
+{
+	if (im->places != NULL)
+		return places_debug_candidates(im->places, image->clue, fd, image->path, ret_fds);
+	return debugfile_candidates(image->clue, fd, image->sight.pid, image->path, ret_fds);
+}
+
+int image_debug_open(const struct images *im, const struct image *image, int fd)
+{
+	if (im->places != NULL)
+		return places_debug_open(im->places, fd, image->path);
+	return debugfile_open(fd, image->sight.pid, image->path);
+}
+
+void images_recorded(struct images *im, const struct image_places *places)
+{
+	im->places = places;
 }
 
 void image_open(struct images *im, uint32_t id)
@@ -222,7 +260,8 @@ void images_see(struct images *im, uint32_t id, const struct image_sight *sight)
 		image_enqueue_rows(im, id);
 	if (image->state == IMAGE_LOADED || image->state == IMAGE_OPEN)
 		return;
-	if (image->state == IMAGE_FAILED && image->tries >= IMAGE_TRIES_MAX)
+	if (image->state == IMAGE_FAILED && image->tries >= IMAGE_TRIES_MAX &&
+	    (im->places == NULL || !other_build_id(image, sight)))
 		return;
 	if (!keep_sight(im, image, sight))
 		return;
@@ -395,6 +434,29 @@ const char *images_why(const struct images *im, uint32_t id)
 	const struct image *image = image_get(im, id);
 
 	return image != NULL && image->why != NULL ? image->why : "";
+}
+
+const char *images_refused(const struct images *im, uint32_t id)
+{
+	const struct image *image = image_get(im, id);
+
+	if (im->places == NULL || image == NULL || image->state != IMAGE_FAILED || !image->wanted)
+		return "";
+	if (image->other_id_size != 0)
+		return "another build here";
+	switch (image->place_err) {
+	case 0:
+		return "";
+	case -EACCES:
+	case -EPERM:
+		return "no right to read it";
+	case -ESTALE:
+		return "another build here";
+	default:
+		return image->sight.foreign && image->sight.build_id_size == 0
+			       ? "no build-id recorded"
+			       : "recorded file not here";
+	}
 }
 
 const char *images_source(const struct images *im, uint32_t id)

@@ -38,8 +38,16 @@ struct image_sight {
 	uint64_t ino;
 	const uint8_t *build_id; /* must match where build_id_size != 0 */
 	uint8_t build_id_size;
-	bool vdso; /* read from the process's memory (ours is the same) */
+	bool vdso;    /* read from the process's memory (ours is the same) */
+	bool foreign; /* recorded on another machine: the file here may be any other */
 };
+
+/*
+ * From now on sights are of a recording, and files are looked for there (places.h; borrowed,
+ * outlives @im).
+ */
+struct image_places;
+void images_recorded(struct images *im, const struct image_places *places);
 
 /*
  * The file of @image is mapped there now.  Opens it (map_files, else the process's root, else the
@@ -62,6 +70,11 @@ enum image_state { IMAGE_UNSEEN, IMAGE_OPEN, IMAGE_LOADED, IMAGE_FAILED };
 enum image_state images_state(const struct images *im, uint32_t image);
 const char *images_why(const struct images *im,
 		       uint32_t image); /* why it failed or has few names; "" */
+/*
+ * Of a recording: a few words on why the file of a failed image was not taken ("another build
+ * here"); "" else.
+ */
+const char *images_refused(const struct images *im, uint32_t image);
 /* Where its names are from: table_source_name(). */
 const char *images_source(const struct images *im, uint32_t image);
 

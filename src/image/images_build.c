@@ -32,9 +32,10 @@ static int build_vdso(const struct image *image, struct table_bytes *ret, struct
 	return err != 0 ? err : build_table_memory(bytes, size, &build_defaults, ret, why);
 }
 
-static int build_file(const struct image *image, struct table_bytes *ret, struct reason *why)
+static int build_file(const struct images *im, const struct image *image, struct table_bytes *ret,
+		      struct reason *why)
 {
-	int debug_fd = debugfile_open(image->fd, image->sight.pid, image->path);
+	int debug_fd = image_debug_open(im, image, image->fd);
 	int err = build_table(image->fd, debug_fd, &build_defaults, ret, why);
 
 	if (debug_fd >= 0)
@@ -64,7 +65,7 @@ void image_load(struct images *im, uint32_t id)
 	if (image->sight.vdso)
 		err = build_vdso(image, &built, &why);
 	else
-		err = build_file(image, &built, &why);
+		err = build_file(im, image, &built, &why);
 	if (err == 0)
 		err = table_check(built.at, built.size, &image->table);
 	if (err != 0) {
@@ -85,10 +86,10 @@ static int build_rows_of_vdso(const struct image *image, struct rows_bytes *ret,
 	return err != 0 ? err : rows_build_memory(bytes, size, ret, why);
 }
 
-static int build_rows_of_file(const struct image *image, int fd, struct rows_bytes *ret,
-			      struct reason *why)
+static int build_rows_of_file(const struct images *im, const struct image *image, int fd,
+			      struct rows_bytes *ret, struct reason *why)
 {
-	int debug_fd = debugfile_open(fd, image->sight.pid, image->path);
+	int debug_fd = image_debug_open(im, image, fd);
 	int err = rows_build(fd, debug_fd, ret, why);
 
 	if (debug_fd >= 0)
@@ -118,7 +119,7 @@ void image_load_rows(struct images *im, uint32_t id)
 			image_set_text(&image->rows_why, why.text);
 			return;
 		}
-		err = build_rows_of_file(image, fd, &built, &why);
+		err = build_rows_of_file(im, image, fd, &built, &why);
 		if (image->fd < 0)
 			close(fd);
 	}

@@ -51,15 +51,20 @@ struct image {
 	/* By the loader: requests without answer (0: none), and what the first one told. */
 	uint64_t clue_serial, serial, rows_serial;
 	struct debug_clue *clue;
+	/* Of a recording: the next place to look at, and the build-id that was refused last. */
+	unsigned place;
+	uint8_t other_id[20], other_id_size;
+	int place_err; /* of the last search */
 };
 
 struct images {
 	VEC(struct image *) at; /* by id; NULL: never heard of */
 	VEC(uint32_t) queue;    /* last in, first built */
 	VEC(uint32_t) rows_queue;
-	VEC(uint32_t) open;    /* ids that hold a descriptor */
-	struct loader *loader; /* NULL: files are read here */
-	bool by_rows;          /* somebody asked for rows */
+	VEC(uint32_t) open;                /* ids that hold a descriptor */
+	struct loader *loader;             /* NULL: files are read here */
+	const struct image_places *places; /* NULL: sights are of running processes */
+	bool by_rows;                      /* somebody asked for rows */
 	uint64_t stamp;
 	size_t changed; /* states, since the last images_work() */
 	size_t bytes;
@@ -78,7 +83,12 @@ void image_open(struct images *im, uint32_t id);
 void image_close(struct images *im, uint32_t id);
 
 /* The same as a descriptor of the caller's, or -errno. */
-int image_open_again(const struct images *im, const struct image *image, struct reason *why);
+int image_open_again(const struct images *im, struct image *image, struct reason *why);
+
+/* The files that may be the debug file of @fd, the image's file; or the one that is, or -errno. */
+unsigned image_debug_candidates(const struct images *im, const struct image *image, int fd,
+				int *ret_fds);
+int image_debug_open(const struct images *im, const struct image *image, int fd);
 
 /* Puts an image in the queue of what is to be read, once it is wanted and can be. */
 void image_enqueue(struct images *im, uint32_t id);

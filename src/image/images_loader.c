@@ -11,6 +11,7 @@
 
 #include "image/images_impl.h"
 #include "image/loader.h"
+#include "image/places.h"
 
 void images_use_loader(struct images *im, struct loader *l)
 {
@@ -64,8 +65,7 @@ static int send(struct images *im, uint32_t id, enum loader_what what, int fd)
 		return -EMFILE;
 	}
 	if (what != LOADER_IDENTIFY)
-		r.nr_fds += debugfile_candidates(image->clue, fd, image->sight.pid, image->path,
-						 r.fds + 1);
+		r.nr_fds += image_debug_candidates(im, image, fd, r.fds + 1);
 	err = loader_send(im->loader, &r, &serial);
 	if (err == -EAGAIN)
 		return err;
@@ -128,6 +128,32 @@ bool image_ask_rows(struct images *im, uint32_t id)
 	return err != -EAGAIN;
 }
 
+/* The file is another build than the recorded one, or none at all: on to the next place there is.
+ */
+static bool try_next_place(struct images *im, uint32_t id, const struct loader_answer *a,
+			   struct reason *why)
+{
+	struct image *image = im->at.at[id];
+
+	if (im->places == NULL)
+		return false;
+	if (a->err == 0) {
+		memcpy(image->other_id, a->clue.build_id, sizeof(image->other_id));
+		image->other_id_size = a->clue.build_id_size;
+	}
+	image_close(im, id);
+	image->place++;
+	image_open(im, id);
+	if (image->fd < 0) {
+		if (a->err == 0)
+			reason_set(why, 0, "%s", image->why != NULL ? image->why : "");
+		return false;
+	}
+	image_enqueue(im, id);
+	image_enqueue_rows(im, id);
+	return true;
+}
+
 static void take_clue(struct images *im, uint32_t id, const struct loader_answer *a)
 {
 	struct image *image = im->at.at[id];
@@ -137,7 +163,9 @@ static void take_clue(struct images *im, uint32_t id, const struct loader_answer
 	if (a->err == 0 && is_the_one(&image->sight, &a->clue))
 		image->clue = malloc(sizeof(*image->clue));
 	if (image->clue == NULL) {
-		if (a->err == 0)
+		if (try_next_place(im, id, a, &why))
+			return;
+		if (a->err == 0 && im->places == NULL)
 			reason_set(
 				&why, 0,
 				"the file was replaced since it was mapped; restart the program, or run ptop as root");

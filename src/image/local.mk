@@ -18,6 +18,7 @@ libptop_a_SOURCES += \
 	src/image/loader_reply.c src/image/loader_reply.h \
 	src/image/loader_sandbox.c src/image/loader_sandbox.h \
 	src/image/open.c src/image/open.h \
+	src/image/places.c src/image/places.h \
 	src/image/plt.c src/image/plt.h \
 	src/image/rows.c src/image/rows.h \
 	src/image/rows_build.c \

@@ -20,6 +20,7 @@ enum {
 };
 
 #define SYMBOL_BYTES_MAX (1ull << 20)
+#define FILE_BYTES_MAX ((size_t)256 << 20)
 
 void kallsyms_done(struct kallsyms *k)
 {
@@ -104,9 +105,14 @@ static int symbol_add(struct kallsyms *k, uint64_t addr, char type, const char *
 	if (!name_end)
 		name_end = end;
 	size = (size_t)(name_end - name);
+	if (size == 5 && !memcmp(name, "_text", 5))
+		k->text = addr;
+	else if (size == 6 && !memcmp(name, "_stext", 6))
+		k->stext = addr;
 	if (!strchr("tTwW", type) || is_end_marker(name, size)) {
 		if (!k->at.nr || !k->at.at[k->at.nr - 1].name)
 			return 0; /* one gap is enough */
+		sym.module = k->at.at[k->at.nr - 1].module;
 		return vec_push(&k->at, sym);
 	}
 	if (size > 6 && !memcmp(name, "__pfx_", 6)) {
@@ -274,7 +280,7 @@ int kallsyms_parse(const char *bytes, size_t size, struct kallsyms *ret)
 static int feed_file(struct kallsyms *k, int fd, bool *ret_seen)
 {
 	char *buffer = malloc(READ_BYTES);
-	size_t size = 0, used;
+	size_t size = 0, used, total = 0;
 	int err = buffer ? 0 : -ENOMEM;
 
 	while (!err) {
@@ -287,6 +293,11 @@ static int feed_file(struct kallsyms *k, int fd, bool *ret_seen)
 			break;
 		}
 		size += (size_t)n;
+		total += (size_t)n;
+		if (total > FILE_BYTES_MAX) {
+			err = -EFBIG;
+			break;
+		}
 		err = feed(k, buffer, size, !n, ret_seen, &used);
 		if (!n)
 			break;
@@ -299,19 +310,26 @@ static int feed_file(struct kallsyms *k, int fd, bool *ret_seen)
 	return err;
 }
 
+int kallsyms_read_fd(int fd, struct kallsyms *ret)
+{
+	struct kallsyms k;
+	bool seen = false;
+	int err = begin(&k);
+
+	if (!err)
+		err = feed_file(&k, fd, &seen);
+	return finish(&k, err, seen, ret);
+}
+
 int kallsyms_read(const char *path, struct kallsyms *ret)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), err;
-	struct kallsyms k;
-	bool seen = false;
 
 	if (fd < 0)
 		return -errno;
-	err = begin(&k);
-	if (!err)
-		err = feed_file(&k, fd, &seen);
+	err = kallsyms_read_fd(fd, ret);
 	close(fd);
-	return finish(&k, err, seen, ret);
+	return err;
 }
 
 uint32_t kallsyms_find(const struct kallsyms *k, uint64_t addr)

@@ -24,6 +24,7 @@ struct kallsyms {
 	VEC(struct ksym) at;
 	VEC(char) names;
 	VEC(uint32_t) modules; /* bytes in `names`: "[nf_tables]" */
+	uint64_t text, stext;  /* of the symbols _text and _stext; 0: not there */
 };
 
 void kallsyms_done(struct kallsyms *k);
@@ -34,8 +35,28 @@ void kallsyms_done(struct kallsyms *k);
  */
 int kallsyms_parse(const char *bytes, size_t size, struct kallsyms *ret);
 
-/* Reads and parses a file such as /proc/kallsyms; -errno as from open() too. */
+/* Reads and parses a file such as /proc/kallsyms; -errno as from open() too, -EFBIG past 256 MiB.
+ */
 int kallsyms_read(const char *path, struct kallsyms *ret);
+int kallsyms_read_fd(int fd, struct kallsyms *ret);
+
+/* Where a recording had the kernel and its modules. */
+struct kallsyms_places {
+	const char *anchor; /* "_text" or "_stext" */
+	uint64_t at;        /* its address; 0: not told */
+	size_t nr_modules;
+	const struct kallsyms_module {
+		char name[64]; /* "nf_tables" */
+		uint64_t start;
+	} * modules;
+};
+
+/*
+ * Moves the symbols to where a recording had them: the kernel's by the difference of the anchor,
+ * each module's by where it began, a page's start.  After that a module that the recording does not
+ * place has no names, unless nothing moved at all.  0; -ESRCH without the anchor.
+ */
+int kallsyms_move(struct kallsyms *k, const struct kallsyms_places *p);
 
 /* The symbol that holds @addr: its index in `at`, or UINT32_MAX. */
 uint32_t kallsyms_find(const struct kallsyms *k, uint64_t addr);

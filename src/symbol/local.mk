@@ -3,6 +3,7 @@ libptop_a_SOURCES += \
 	src/symbol/functions.c src/symbol/functions.h \
 	src/symbol/jit.c \
 	src/symbol/kallsyms.c src/symbol/kallsyms.h \
+	src/symbol/kallsyms_move.c \
 	src/symbol/ksymbols.c src/symbol/ksymbols.h \
 	src/symbol/naming.c src/symbol/naming.h \
 	src/symbol/perfmap.c src/symbol/perfmap.h \

@@ -75,7 +75,7 @@ struct naming *naming_get(struct symbols *sy, uint32_t image)
 	if (!n)
 		return NULL;
 	n->image = image;
-	n->whole = n->others = FUNCTION_NONE;
+	n->whole = n->others = n->unread = FUNCTION_NONE;
 	if (!identify(sy, n) || n->module == UINT32_MAX || n->path == UINT32_MAX) {
 		free(n);
 		return NULL;
@@ -144,6 +144,20 @@ uint32_t naming_whole(struct symbols *sy, struct naming *n)
 	if (n->whole == FUNCTION_NONE)
 		n->whole = unnamed(sy, n, module, strlen(module));
 	return n->whole;
+}
+
+uint32_t naming_unread(struct symbols *sy, struct naming *n, const char *why)
+{
+	const char *module = functions_text(&sy->functions, n->module);
+	char name[320];
+
+	if (!*why)
+		return naming_whole(sy, n);
+	if (n->unread == FUNCTION_NONE) {
+		snprintf(name, sizeof(name), "%.255s [%s]", module, why);
+		n->unread = unnamed(sy, n, name, strlen(name));
+	}
+	return n->unread;
 }
 
 uint32_t naming_place(struct symbols *sy, struct naming *n, uint64_t offset)

@@ -23,9 +23,10 @@ struct naming {
 	uint32_t module, path; /* texts */
 	uint32_t flags;        /* of its functions: FUNCTION_KERNEL */
 	uint32_t whole,
-		others; /* functions "libfoo.so" and "libfoo.so+?"; FUNCTION_NONE: not made yet */
-	bool pending;   /* answers were given before it was loaded */
-	bool jit_like;  /* a file that JIT compilers put code into (memfd) */
+		others;  /* functions "libfoo.so" and "libfoo.so+?"; FUNCTION_NONE: not made yet */
+	uint32_t unread; /* "libfoo.so [another build here]" */
+	bool pending;    /* answers were given before it was loaded */
+	bool jit_like;   /* a file that JIT compilers put code into (memfd) */
 	struct map symbols; /* symbol index, or a perf map's name -> function */
 	struct map places;  /* offset without a symbol -> function */
 	struct perfmap_file *jit;
@@ -62,6 +63,8 @@ uint32_t naming_function(struct symbols *sy, struct naming *n, uint32_t module, 
 uint32_t naming_symbol(struct symbols *sy, struct naming *n, uint64_t index, uint32_t module,
 		       const char *name);
 uint32_t naming_whole(struct symbols *sy, struct naming *n); /* "libfoo.so" */
+/* "libfoo.so [another build here]"; without @why the same as naming_whole(). */
+uint32_t naming_unread(struct symbols *sy, struct naming *n, const char *why);
 uint32_t naming_place(struct symbols *sy, struct naming *n,
 		      uint64_t offset); /* "libfoo.so+0xoff" */
 

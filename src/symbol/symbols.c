@@ -65,18 +65,10 @@ static void explain_kernel(struct symbols *sy, int err)
 			 "kernel names cannot be read from /proc/kallsyms: %s", strerror(-err));
 }
 
-int symbols_load_kernel_from(struct symbols *sy, const char *path)
+static void take_kernel(struct symbols *sy, struct kallsyms *fresh)
 {
-	struct kallsyms fresh;
-	int err = kallsyms_read(path, &fresh);
-
-	if (err && sy->kernel_known)
-		return err; /* the names of before are better than none */
-	explain_kernel(sy, err);
-	if (err)
-		return err;
 	kallsyms_done(&sy->kallsyms);
-	sy->kallsyms = fresh;
+	sy->kallsyms = *fresh;
 	sy->kernel_known = true;
 	sy->kernel_missed = false;
 	if (sy->namings.nr > IMAGE_KERNEL && sy->namings.at[IMAGE_KERNEL]) {
@@ -85,6 +77,35 @@ int symbols_load_kernel_from(struct symbols *sy, const char *path)
 	}
 	sy->generation++;
 	sy->names_moved++;
+}
+
+int symbols_load_kernel_from(struct symbols *sy, const char *path)
+{
+	struct kallsyms fresh;
+	int err = kallsyms_read(path, &fresh);
+
+	if (err && sy->kernel_known)
+		return err; /* the names of before are better than none */
+	explain_kernel(sy, err);
+	if (!err)
+		take_kernel(sy, &fresh);
+	return err;
+}
+
+int symbols_load_recorded_kernel(struct symbols *sy, int fd, const struct kallsyms_places *places)
+{
+	struct kallsyms fresh;
+	int err = kallsyms_read_fd(fd, &fresh);
+
+	if (err)
+		return err;
+	err = kallsyms_move(&fresh, places);
+	if (err) {
+		kallsyms_done(&fresh);
+		return err;
+	}
+	sy->kernel_why[0] = '\0';
+	take_kernel(sy, &fresh);
 	return 0;
 }
 
@@ -224,7 +245,9 @@ static uint32_t file_function(struct symbols *sy, struct naming *n, uint64_t off
 	if (has_no_symbols(sy, n->image, state)) {
 		uint32_t function = n->jit_like ? jit_like_function(sy, n, offset) : FUNCTION_NONE;
 
-		return function != FUNCTION_NONE ? function : naming_whole(sy, n);
+		if (function != FUNCTION_NONE)
+			return function;
+		return naming_unread(sy, n, images_refused(sy->images, n->image));
 	}
 	if (images_symbol(sy->images, n->image, offset, &symbol))
 		return naming_symbol(sy, n, symbol.index, n->module, symbol.name);

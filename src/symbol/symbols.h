@@ -19,6 +19,7 @@
 #include "image/images.h"
 #include "record/record.h"
 #include "space/space.h"
+#include "symbol/kallsyms.h"
 
 enum pseudo_frame { /* offsets in IMAGE_PSEUDO */
 		    PSEUDO_BROKEN,
@@ -39,6 +40,12 @@ void symbols_free(struct symbols *sy);
  * (symbols_kernel_why() says it plainly).
  */
 int symbols_load_kernel(struct symbols *sy);
+/*
+ * The same for a recording, from a file such as its /proc/kallsyms, moved to where the recording
+ * had the kernel.  0; -EACCES: every address in it is hidden; -ESRCH: it has no such anchor;
+ * -ENODATA: no symbols; -EFBIG; -ENOMEM; -errno of reading.
+ */
+int symbols_load_recorded_kernel(struct symbols *sy, int fd, const struct kallsyms_places *places);
 const char *symbols_kernel_why(const struct symbols *sy); /* "" when names are there */
 
 /*

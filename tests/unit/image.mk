@@ -12,6 +12,7 @@ check_PROGRAMS += \
 	tests/unit/test_loader \
 	tests/unit/test_loader_hostile \
 	tests/unit/test_loader_images \
+	tests/unit/test_places \
 	tests/unit/test_table
 
 elf_bytes_sources = tests/support/elf_bytes.c tests/support/elf_bytes.h
@@ -26,6 +27,8 @@ tests_unit_test_gopclntab_SOURCES = tests/unit/test_gopclntab.c $(elf_bytes_sour
 tests_unit_test_gopclntab_LDADD = $(unit_LDADD)
 tests_unit_test_images_SOURCES = tests/unit/test_images.c $(elf_bytes_sources)
 tests_unit_test_images_LDADD = $(unit_LDADD)
+tests_unit_test_places_SOURCES = tests/unit/test_places.c $(elf_bytes_sources)
+tests_unit_test_places_LDADD = $(unit_LDADD)
 tests_unit_test_table_SOURCES = tests/unit/test_table.c
 tests_unit_test_table_LDADD = $(unit_LDADD)
 tests_unit_test_loader_SOURCES = tests/unit/test_loader.c tests/unit/loader_bed.h \

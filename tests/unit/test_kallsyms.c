@@ -140,6 +140,40 @@ static void read_in_pieces(void **state)
 	kallsyms_done(&b);
 }
 
+/* To where a recording had the kernel and its modules. */
+static void moved(void **state)
+{
+	static const struct kallsyms_module modules[] = { { "nf_tables", 0xffffffffc0a00000 } };
+	struct kallsyms_places places = {
+		.anchor = "_stext",
+		.at = 0xffffffff91000000,
+		.nr_modules = 1,
+		.modules = modules,
+	};
+	struct kallsyms k;
+
+	(void)state;
+	assert_int_equal(kallsyms_parse(text, sizeof(text) - 1, &k), 0);
+	assert_int_equal(kallsyms_move(&k, &places), 0);
+	assert_name(&k, 0xffffffff81000110, NULL, NULL);
+	assert_name(&k, 0xffffffff91000110, "do_one", "[kernel]");
+	assert_name(&k, 0xffffffff91000400, NULL, NULL); /* the gap went along */
+	assert_name(&k, 0xffffffffc0a00010, "mod_one", "[nf_tables]");
+	assert_name(&k, 0xffffffffc0b00010, "mod_two", "[nf_tables]");
+	assert_name(&k, 0xffffffffc0500010, NULL, NULL); /* of another boot */
+	kallsyms_done(&k);
+
+	places.nr_modules = 0;
+	places.at = 0xffffffff81000000;
+	assert_int_equal(kallsyms_parse(text, sizeof(text) - 1, &k), 0);
+	assert_int_equal(kallsyms_move(&k, &places), 0);
+	assert_name(&k, 0xffffffff81000110, "do_one", "[kernel]");
+	assert_name(&k, 0xffffffffc0300010, "mod_one", "[nf_tables]");
+	places.anchor = "_text";
+	assert_int_equal(kallsyms_move(&k, &places), -ESRCH);
+	kallsyms_done(&k);
+}
+
 static void registered(void **state)
 {
 	struct ksymbols k = { 0 };
@@ -193,6 +227,7 @@ int main(void)
 		cmocka_unit_test(names),        cmocka_unit_test(hidden),
 		cmocka_unit_test(cut_anywhere), cmocka_unit_test(registered),
 		cmocka_unit_test(bounded),      cmocka_unit_test(read_in_pieces),
+		cmocka_unit_test(moved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

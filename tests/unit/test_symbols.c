@@ -23,6 +23,7 @@ struct images {
 	const char *source;
 	const char *name; /* of symbol 1 */
 	unsigned wanted;
+	const char *refused; /* NULL: the file was not refused */
 };
 
 void images_want(struct images *im, uint32_t image)
@@ -41,6 +42,12 @@ const char *images_source(const struct images *im, uint32_t image)
 {
 	(void)image;
 	return im->source;
+}
+
+const char *images_refused(const struct images *im, uint32_t image)
+{
+	(void)image;
+	return im->refused ? im->refused : "";
 }
 
 bool images_symbol(const struct images *im, uint32_t image, uint64_t offset,
@@ -157,6 +164,11 @@ static void without_symbols(void **state)
 	assert_string_equal(info_of(bed, image, 0x210).name, "libfoo.so");
 	assert_int_equal(symbols_function(bed->sy, image, 1), symbols_function(bed->sy, image, 2));
 	assert_true(symbols_final(bed->sy, image));
+	bed->images.refused = "another build here";
+	assert_string_equal(info_of(bed, image, 0x210).name, "libfoo.so [another build here]");
+	assert_false(info_of(bed, image, 0x210).named);
+	assert_string_equal(info_of(bed, image, 0x210).module, "libfoo.so");
+	bed->images.refused = NULL;
 	bed->images.state = IMAGE_LOADED;
 	bed->images.source = "none";
 	assert_string_equal(info_of(bed, image, 0x210).name, "libfoo.so");
