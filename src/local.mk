@@ -10,6 +10,7 @@ libptop_a_SOURCES += \
 	src/completion.c \
 	src/control.c src/control.h \
 	src/hold.c src/hold.h \
+	src/kept.c src/kept.h \
 	src/live.c src/live.h \
 	src/loop.c src/loop.h \
 	src/names.c src/names.h \

@@ -11,6 +11,7 @@
 #include "batch.h"
 #include "config.h"
 #include "event/doctor.h"
+#include "kept.h"
 #include "live.h"
 #include "loop.h"
 #include "options.h"
@@ -52,6 +53,7 @@ static int tell(const struct options *o)
 			reason_set(&why, 0, "out of memory");
 			return complain(&why, 1);
 		}
+		kept_report(stdout, o);
 		break;
 	default:
 		if (completion_write(stdout, o->shell, &why))

@@ -223,6 +223,9 @@ static int apply_flag(struct options *o, enum option_id id)
 	case OPTION_NO_SANDBOX:
 		o->no_sandbox = true;
 		break;
+	case OPTION_NO_CACHE:
+		o->no_cache = true;
+		break;
 	case OPTION_DOCTOR:
 		o->mode = RUN_DOCTOR;
 		break;
@@ -271,6 +274,11 @@ static int apply(struct options *o, enum option_id id, const char *value, struct
 		return 0;
 	case OPTION_INPUT:
 		o->input = value;
+		return 0;
+	case OPTION_CACHE:
+		if (value[0] != '/')
+			return bad_value(why, id, value, "give a path from the root");
+		o->cache = value;
 		return 0;
 	case OPTION_COMPLETION:
 		o->mode = RUN_COMPLETION;
@@ -392,6 +400,8 @@ static int check_together(struct options *o, struct reason *why)
 	if (o->command && o->target.kind != TARGET_SYSTEM)
 		return reason_set(why, -EINVAL,
 				  "a command and -p, -t or -u exclude each other: give one target");
+	if (o->cache && o->no_cache)
+		return reason_set(why, -EINVAL, "--cache and --no-cache exclude each other");
 	if (o->command_output && !o->command)
 		return reason_set(why, -EINVAL,
 				  "--command-output needs a command: ptop [options] -- CMD ARGS");

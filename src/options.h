@@ -30,6 +30,8 @@ struct options {
 	bool event_given; /* else the ladder of default events */
 	bool rate_given;
 	bool no_sandbox;
+	bool no_cache;
+	const char *cache; /* a directory; NULL: the usual one */
 	bool view_given;
 	bool stack_bytes_given; /* --call-graph dwarf,BYTES */
 	double delay_s;

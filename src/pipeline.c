@@ -105,6 +105,7 @@ int pipeline_init(struct pipeline *pl, const struct pipeline_config *c)
 	pl->p->machine = UNWIND_HERE;
 	if (c->loader)
 		images_use_loader(pl->images, c->loader);
+	images_use_cache(pl->images, c->cache);
 	if (c->live)
 		space_on_image(pl->space, on_image, pl);
 	space_on_forget(pl->space, on_forget, pl);

@@ -17,7 +17,9 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "clock.h"
+#include "image/cache.h"
 #include "image/loader.h"
+#include "kept.h"
 #include "record/decode.h"
 #include "rings.h"
 
@@ -35,6 +37,7 @@
 
 struct session_private {
 	struct loader *loader;
+	struct cache *cache; /* NULL: none */
 	struct rings rings;
 	struct map kinds;         /* event id -> kind of the pipeline */
 	VEC(struct event) events; /* all that were sampled, by the index that samples carry */
@@ -143,6 +146,7 @@ static int open_pipeline(struct session *s, struct reason *why)
 	struct pipeline_config config = {
 		.nr_sources = (uint32_t)(nr_cpus * NR_RING_USES),
 		.loader = s->p->loader,
+		.cache = s->p->cache,
 		.own_pid = getpid(),
 		.live = true,
 		.on_record = on_record,
@@ -209,6 +213,9 @@ int session_open(struct session *s, const struct options *o, struct reason *why)
 		goto failed;
 	if (loader_weakness(s->p->loader)[0])
 		notes_add(&s->notes, "loader", clock_ns(), "%s", loader_weakness(s->p->loader));
+	err = kept_open(&s->p->cache, o, why);
+	if (err)
+		goto failed;
 	if (o->command) {
 		err = command_fork(&s->command, o->command, o->command_output, why);
 		if (err)
@@ -260,6 +267,7 @@ void session_close(struct session *s)
 	sampler_free(s->sampler);
 	s->sampler = NULL;
 	pipeline_done(&s->pipeline);
+	cache_free(p->cache);
 	loader_free(p->loader);
 	map_done(&p->kinds);
 	map_done(&p->serials);
@@ -466,6 +474,8 @@ static void look_after_target(struct session *s, uint64_t now_ns)
 void session_tidy(struct session *s, uint64_t now_ns)
 {
 	look_after_side_band(s, now_ns);
+	if (s->p->cache && cache_damaged(s->p->cache)[0])
+		notes_add(&s->notes, "cache", now_ns, "%s", cache_damaged(s->p->cache));
 	look_after_target(s, now_ns);
 	if (!s->ended_ns)
 		look_after_rate(s, now_ns);

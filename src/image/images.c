@@ -412,6 +412,7 @@ size_t images_work(struct images *im, uint64_t budget_ns)
 		if (!work_once(im) || now_ns() - start >= budget_ns)
 			break;
 	}
+	images_keep(im);
 	changed = im->changed;
 	im->changed = 0;
 	return changed;
@@ -419,7 +420,10 @@ size_t images_work(struct images *im, uint64_t budget_ns)
 
 size_t images_wanting(const struct images *im)
 {
-	return nr_queued(im) + (im->loader != NULL ? loader_in_flight(im->loader) : 0);
+	size_t in_flight = im->loader != NULL ? loader_in_flight(im->loader) : 0;
+
+	/* What is being written down nobody waits for. */
+	return nr_queued(im) + in_flight - (im->keep_serial != 0);
 }
 
 enum image_state images_state(const struct images *im, uint32_t id)
@@ -562,6 +566,7 @@ void images_free(struct images *im)
 		return;
 	for (size_t id = 0; id < im->at.nr; id++)
 		images_forget(im, (uint32_t)id);
+	images_cache_done(im);
 	vec_done(&im->at);
 	vec_done(&im->queue);
 	vec_done(&im->rows_queue);

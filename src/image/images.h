@@ -29,6 +29,11 @@ struct loader;
 void images_use_loader(struct images *im, struct loader *l);
 int images_fd(const struct images *im);
 
+/* Tables that took long to read are kept there and taken from there (borrowed; outlives @im);
+ * only what a loader reads. */
+struct cache;
+void images_use_cache(struct images *im, struct cache *c);
+
 /* Where the file of an image was seen.  Strings are borrowed during the call. */
 struct image_sight {
 	pid_t pid;

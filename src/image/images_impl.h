@@ -12,14 +12,14 @@
 
 #include "base/reason.h"
 #include "base/vec.h"
+#include "image/cache.h"
 #include "image/debugfile.h"
 #include "image/images.h"
+#include "image/loader.h"
 #include "image/rows.h"
 #include "image/table.h"
 
 #define IMAGE_TRIES_MAX 4u
-
-struct loader;
 
 /* A table or rows, from malloc or mapped. */
 struct image_bytes {
@@ -55,6 +55,19 @@ struct image {
 	unsigned place;
 	uint8_t other_id[20], other_id_size;
 	int place_err; /* of the last search */
+	/* Kept tables that were no good: not to be asked for again. */
+	bool no_kept[NR_CACHE_KINDS];
+};
+
+/* A table on its way that may be kept, and one that is there and waits for it. */
+struct image_asked {
+	uint64_t serial; /* of the request; 0: none */
+	struct cache_key key;
+};
+struct image_keeping {
+	int fd;
+	size_t size;
+	struct cache_key key;
 };
 
 struct images {
@@ -64,7 +77,11 @@ struct images {
 	VEC(uint32_t) open;                /* ids that hold a descriptor */
 	struct loader *loader;             /* NULL: files are read here */
 	const struct image_places *places; /* NULL: sights are of running processes */
-	bool by_rows;                      /* somebody asked for rows */
+	struct cache *cache;               /* NULL: nothing is kept */
+	struct image_asked asked[LOADER_IN_FLIGHT_MAX];
+	VEC(struct image_keeping) keeping; /* the first is being kept where keep_serial != 0 */
+	uint64_t keep_serial;
+	bool by_rows; /* somebody asked for rows */
 	uint64_t stamp;
 	size_t changed; /* states, since the last images_work() */
 	size_t bytes;
@@ -113,5 +130,22 @@ bool image_ask_rows(struct images *im, uint32_t id);
 void images_take_answers(struct images *im);
 /* Whether a request that would give rows is on its way. */
 bool image_rows_asked(const struct image *image);
+
+/*
+ * images_cache.c.  Makes a request for a table one for the kept one, where there is; else, where it
+ * is to be kept, marks it, and *@ret_key says as what.  Tells whether *@ret_key counts.
+ */
+bool image_look_kept(struct images *im, const struct image *image, struct loader_request *r,
+		     struct cache_key *ret_key);
+/* The request was sent. */
+void images_remember(struct images *im, uint64_t serial, const struct cache_key *key);
+/* An answer to a request for symbols or rows: takes its descriptor. Whether it was a kept table
+ * that was no good, so that the image has to be asked for anew. */
+bool image_take_kept(struct images *im, struct image *image, struct loader_answer *a);
+/* An answer that is of no image; whether it was. */
+bool images_take_keeping(struct images *im, const struct loader_answer *a);
+/* Keeps what waits for it, when the loader has nothing better to do. */
+void images_keep(struct images *im);
+void images_cache_done(struct images *im);
 
 #endif

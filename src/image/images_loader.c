@@ -55,7 +55,9 @@ static int send(struct images *im, uint32_t id, enum loader_what what, int fd)
 	struct image *image = im->at.at[id];
 	struct loader_request r = { .what = what, .image = id, .nr_fds = 1 };
 	struct reason why = { 0 };
+	struct cache_key key;
 	uint64_t serial;
+	bool keyed;
 	int err;
 
 	r.fds[0] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -66,9 +68,12 @@ static int send(struct images *im, uint32_t id, enum loader_what what, int fd)
 	}
 	if (what != LOADER_IDENTIFY)
 		r.nr_fds += image_debug_candidates(im, image, fd, r.fds + 1);
+	keyed = image_look_kept(im, image, &r, &key);
 	err = loader_send(im->loader, &r, &serial);
 	if (err == -EAGAIN)
 		return err;
+	if (err == 0 && keyed)
+		images_remember(im, serial, &key);
 	if (err != 0) {
 		reason_set(&why, 0, "the loader process is gone; start ptop anew");
 		fail_all(im, id, &why);
@@ -190,10 +195,12 @@ static void take_failure(struct images *im, uint32_t id, const struct loader_ans
 }
 
 /* An answer to an image that still waits for it; @a->bytes are taken then. */
-static bool take_answer(struct images *im, const struct loader_answer *a)
+static bool take_answer(struct images *im, struct loader_answer *a)
 {
 	const struct image_bytes bytes = { .at = a->bytes, .size = a->size, .mapped = true };
 	struct image *image = image_get(im, a->image);
+	bool symbols = a->what == LOADER_SYMBOLS || a->what == LOADER_KEPT_SYMBOLS;
+	bool again = image_take_kept(im, image, a);
 
 	if (image == NULL)
 		return false;
@@ -201,15 +208,18 @@ static bool take_answer(struct images *im, const struct loader_answer *a)
 		take_clue(im, a->image, a);
 		return true;
 	}
-	if (a->what == LOADER_SYMBOLS && image->serial == a->serial)
+	if (symbols && image->serial == a->serial)
 		image->serial = 0;
-	else if (a->what == LOADER_ROWS && image->rows_serial == a->serial)
+	else if (!symbols && image->rows_serial == a->serial)
 		image->rows_serial = 0;
 	else
 		return false;
-	if (a->err != 0) {
+	if (again) {
+		image_enqueue(im, a->image);
+		image_enqueue_rows(im, a->image);
+	} else if (a->err != 0) {
 		take_failure(im, a->image, a);
-	} else if (a->what == LOADER_SYMBOLS) {
+	} else if (symbols) {
 		image->table = a->table;
 		image_take_table(im, a->image, bytes);
 	} else {
@@ -224,7 +234,7 @@ void images_take_answers(struct images *im)
 	struct loader_answer a;
 
 	while (loader_take(im->loader, &a)) {
-		if (!take_answer(im, &a))
+		if (!images_take_keeping(im, &a) && !take_answer(im, &a))
 			loader_bytes_free(a.bytes, a.size);
 	}
 }

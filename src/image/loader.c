@@ -45,6 +45,7 @@ struct loader {
 	struct flight flights[LOADER_IN_FLIGHT_MAX]; /* oldest first */
 	unsigned nr;
 	bool ready, active; /* the worker has spoken; has begun something */
+	bool tainted;       /* it was given a foreign file */
 	bool gone;          /* no keeper, no worker any more */
 	unsigned stillborn;
 	pid_t worker;
@@ -203,7 +204,7 @@ static void make_worker(struct loader *l, uint64_t now)
 		return;
 	}
 	l->worker_fd = ends[0];
-	l->ready = l->active = false;
+	l->ready = l->active = l->tainted = false;
 	l->since_ns = now;
 }
 
@@ -224,6 +225,8 @@ static void send_waiting(struct loader *l, uint64_t now)
 		if (loader_put(l->worker_fd, &r, sizeof(r), f->request.fds, f->request.nr_fds) != 0)
 			break;
 		f->sent = true;
+		f->clean = !l->tainted;
+		l->tainted |= f->request.foreign;
 		if (idle)
 			l->since_ns = now;
 	}
@@ -284,6 +287,7 @@ static bool take_failed(struct loader *l, struct loader_answer *ret)
 			.err = f->err,
 			.harmed = f->err != -EPIPE,
 			.why = f->why,
+			.fd = -1,
 		};
 		close_flight(l, i);
 		return true;
@@ -343,6 +347,12 @@ static int hear(struct loader *l, struct loader_answer *ret, uint64_t now)
 	i = got == 1 ? answered(l, &m) : l->nr;
 	if (i < l->nr && l->flights[i].begun &&
 	    loader_reply(&l->flights[i], &m, nr_fds == 1 ? fd : -1, ret) == 0) {
+		ret->took_ns = now - l->since_ns;
+		ret->clean = l->flights[i].clean;
+		if (ret->fd >= 0 && !(l->flights[i].request.keep && ret->clean)) {
+			close(ret->fd);
+			ret->fd = -1;
+		}
 		close_flight(l, i);
 		l->since_ns = now;
 		return 1;
@@ -433,6 +443,8 @@ int loader_send(struct loader *l, const struct loader_request *r, uint64_t *ret_
 	f = &l->flights[l->nr++];
 	*f = (struct flight){ .request = *r, .serial = ++l->serial };
 	*ret_serial = f->serial;
+	if (r->keep && l->tainted && l->nr == 1 && now >= may_replace_ns(l))
+		drop(l, &l->worker_fd);
 	push_on(l, now);
 	arm(l, now);
 	return 0;

@@ -58,6 +58,10 @@ enum loader_what {
 	LOADER_IDENTIFY, /* build-id and name of the debug file */
 	LOADER_SYMBOLS,  /* the symbol table */
 	LOADER_ROWS,     /* the rows to unwind by */
+	/* A table that was kept: of a cache file (cache_copy.h). */
+	LOADER_KEPT_SYMBOLS,
+	LOADER_KEPT_ROWS,
+	LOADER_KEEP, /* copies a table, fds[0], into a cache file, fds[1] */
 	NR_LOADER_WHATS,
 };
 
@@ -70,6 +74,13 @@ struct loader_request {
 	uint32_t image; /* comes back with the answer */
 	int fds[LOADER_FDS_MAX];
 	unsigned nr_fds;
+	/* Somebody who is neither root nor this user may have written it. What a worker says that
+	 * has read such a file may be that file's word. */
+	bool foreign;
+	/* The table is to outlive this session: it should come from a worker that has read no
+	 * foreign file before (one that has is replaced where nothing else is in flight), and where
+	 * it does, with its descriptor. */
+	bool keep;
 };
 
 /* Whether loader_send() would not have to say -EAGAIN now. */
@@ -92,6 +103,9 @@ struct loader_answer {
 	struct debug_clue clue; /* LOADER_IDENTIFY */
 	void *bytes;            /* else: read-only, of .size, passed its check */
 	size_t size;
+	int fd;             /* of .bytes, the receiver's to close; -1: not .clean, or not .keep */
+	bool clean;         /* the worker had read no foreign file before */
+	uint64_t took_ns;   /* the worker was at it */
 	struct table table; /* LOADER_SYMBOLS, within .bytes */
 	struct rows rows;   /* LOADER_ROWS, within .bytes */
 };
@@ -105,7 +119,7 @@ void loader_bytes_free(void *bytes, size_t size);
 bool loader_is(const struct loader *l, pid_t pid);
 uint64_t loader_cpu_ns(const struct loader *l);
 
-/* Requests without answer, and workers that had to be replaced. */
+/* Requests without answer, and workers that had to be replaced for what they did. */
 size_t loader_in_flight(const struct loader *l);
 uint64_t loader_replaced(const struct loader *l);
 

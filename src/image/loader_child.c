@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "image/build.h"
+#include "image/cache_copy.h"
 #include "image/loader_sandbox.h"
 
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
@@ -69,8 +70,11 @@ static int choose_debug_file(const int *fds, unsigned nr_fds)
 static int build(const struct worker_request *r, const int *fds, unsigned nr_fds, void **ret_at,
 		 size_t *ret_size, struct reason *why)
 {
-	int debug_fd = choose_debug_file(fds, nr_fds), err;
+	int debug_fd, err;
 
+	if (r->what == LOADER_KEPT_SYMBOLS || r->what == LOADER_KEPT_ROWS)
+		return cache_copy_in(fds[0], LOADER_TABLE_MAX, ret_at, ret_size, why);
+	debug_fd = choose_debug_file(fds, nr_fds);
 	if (r->what == LOADER_ROWS) {
 		struct rows_bytes rows;
 
@@ -106,6 +110,8 @@ int loader_do(const struct worker_request *r, const int *fds, unsigned nr_fds,
 	if (nr_fds == 0 || nr_fds > LOADER_FDS_MAX || r->what >= NR_LOADER_WHATS) {
 		ret->err =
 			reason_set(&ret->why, -EINVAL, "a request that the loader does not know");
+	} else if (r->what == LOADER_KEEP) {
+		ret->err = nr_fds != 2 ? -EINVAL : cache_copy_out(fds[0], fds[1], &ret->why);
 	} else if (r->what == LOADER_IDENTIFY) {
 		ret->err = debugfile_clue(fds[0], &ret->clue, &ret->why);
 	} else {

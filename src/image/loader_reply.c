@@ -48,7 +48,7 @@ static int take_table(const struct worker_message *m, int fd, struct loader_answ
 	if (err != 0)
 		return err;
 	a->size = m->size;
-	if (a->what == LOADER_SYMBOLS)
+	if (a->what == LOADER_SYMBOLS || a->what == LOADER_KEPT_SYMBOLS)
 		err = table_check(a->bytes, a->size, &a->table);
 	else
 		err = rows_check(a->bytes, a->size, &a->rows);
@@ -56,7 +56,7 @@ static int take_table(const struct worker_message *m, int fd, struct loader_answ
 		munmap(a->bytes, a->size);
 		return -EBADMSG;
 	}
-	close(fd);
+	a->fd = fd;
 	return 0;
 }
 
@@ -68,9 +68,10 @@ int loader_reply(const struct flight *f, const struct worker_message *m, int fd,
 		.image = f->request.image,
 		.serial = f->serial,
 		.err = m->err,
+		.fd = -1,
 	};
 	size_t length = strnlen(m->why.text, sizeof(m->why.text));
-	bool with_table = m->err == 0 && m->what != LOADER_IDENTIFY;
+	bool with_table = m->err == 0 && m->what != LOADER_IDENTIFY && m->what != LOADER_KEEP;
 
 	if (m->magic != LOADER_MAGIC || m->says != WORKER_ANSWER || m->what != f->request.what ||
 	    m->serial != f->serial || m->err > 0 || m->err < -ERRNO_MAX ||

@@ -15,12 +15,13 @@ struct flight {
 	struct loader_request request;
 	uint64_t serial;
 	bool sent, begun; /* the worker has it; is at it */
+	bool clean;       /* the worker had read no foreign file before */
 	int err;          /* it failed: why */
 	struct reason why;
 };
 
 /*
- * Verifies the answer to @f that came with @fd (-1: without) and fills @ret; takes @fd then.  0;
+ * Verifies the answer to @f that came with @fd (-1: without) and fills @ret, its .fd being @fd.  0;
  * -EBADMSG, with @fd left to the caller, where anything is not as it must be.
  */
 int loader_reply(const struct flight *f, const struct worker_message *m, int fd,

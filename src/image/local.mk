@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libptop_a_SOURCES += \
 	src/image/build.c src/image/build.h \
+	src/image/cache.c src/image/cache.h \
+	src/image/cache_copy.c src/image/cache_copy.h \
+	src/image/cache_dir.c src/image/cache_dir.h \
+	src/image/cache_key.c \
 	src/image/cfi.c src/image/cfi.h \
 	src/image/cfi_parse.c \
 	src/image/cfi_read.c \
@@ -10,6 +14,7 @@ libptop_a_SOURCES += \
 	src/image/gopclntab.c src/image/gopclntab.h \
 	src/image/images.c src/image/images.h \
 	src/image/images_build.c src/image/images_impl.h \
+	src/image/images_cache.c \
 	src/image/images_loader.c \
 	src/image/key.c src/image/key.h \
 	src/image/loader.c src/image/loader.h \

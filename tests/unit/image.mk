@@ -3,6 +3,7 @@ check_PROGRAMS += \
 	tests/fuzz/loader_mutants \
 	tests/unit/test_build \
 	tests/unit/test_build_hostile \
+	tests/unit/test_cache \
 	tests/unit/test_cfi \
 	tests/unit/test_debugfile \
 	tests/unit/test_gopclntab \
@@ -13,6 +14,7 @@ check_PROGRAMS += \
 	tests/unit/test_loader_hostile \
 	tests/unit/test_loader_images \
 	tests/unit/test_places \
+	tests/unit/test_loader_kept \
 	tests/unit/test_table
 
 elf_bytes_sources = tests/support/elf_bytes.c tests/support/elf_bytes.h
@@ -21,6 +23,8 @@ tests_unit_test_build_SOURCES = tests/unit/test_build.c $(elf_bytes_sources)
 tests_unit_test_build_LDADD = $(unit_LDADD)
 tests_unit_test_build_hostile_SOURCES = tests/unit/test_build_hostile.c $(elf_bytes_sources)
 tests_unit_test_build_hostile_LDADD = $(unit_LDADD)
+tests_unit_test_cache_SOURCES = tests/unit/test_cache.c
+tests_unit_test_cache_LDADD = $(unit_LDADD)
 tests_unit_test_debugfile_SOURCES = tests/unit/test_debugfile.c $(elf_bytes_sources)
 tests_unit_test_debugfile_LDADD = $(unit_LDADD)
 tests_unit_test_gopclntab_SOURCES = tests/unit/test_gopclntab.c $(elf_bytes_sources)
@@ -42,6 +46,9 @@ tests_unit_test_rows_oracle_LDADD = $(unit_LDADD)
 tests_unit_test_loader_images_SOURCES = tests/unit/test_loader_images.c tests/unit/loader_bed.h \
 	$(elf_bytes_sources)
 tests_unit_test_loader_images_LDADD = $(unit_LDADD)
+tests_unit_test_loader_kept_SOURCES = tests/unit/test_loader_kept.c tests/unit/loader_bed.h \
+	$(elf_bytes_sources)
+tests_unit_test_loader_kept_LDADD = $(unit_LDADD)
 tests_unit_test_cfi_SOURCES = tests/unit/test_cfi.c tests/unit/cfi_bed.h $(elf_bytes_sources)
 tests_unit_test_cfi_LDADD = $(unit_LDADD)
 tests_unit_test_rows_SOURCES = tests/unit/test_rows.c tests/unit/cfi_bed.h $(elf_bytes_sources)
