@@ -241,7 +241,7 @@ static const char *name_of(const struct recording *r, uint32_t image)
 void rnames_tell(struct recording *r)
 {
 	size_t nr = space_nr_images(r->pipeline.space), refused = 0, len = 0;
-	char list[200] = "";
+	char list[200] = "", more[32] = "";
 
 	for (uint32_t i = IMAGE_FIRST; i < nr; i++) {
 		const char *why = images_refused(r->pipeline.images, i);
@@ -255,8 +255,10 @@ void rnames_tell(struct recording *r)
 	if (!refused || refused == r->nr_refused)
 		return;
 	r->nr_refused = refused;
-	notes_add(&r->notes, "files", 0,
-		  "%zu of the recorded files give no names: %s%s; give the recorded ones with "
-		  "--sysroot DIR",
-		  refused, list, refused > NAMES_TOLD ? ", ..." : "");
+	if (refused > NAMES_TOLD)
+		snprintf(more, sizeof(more), " and %zu more", refused - NAMES_TOLD);
+	notes_add(
+		&r->notes, "files", 0,
+		"without names for want of the recorded files: %s%s; give those with --sysroot DIR",
+		list, more);
 }

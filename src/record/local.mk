@@ -6,5 +6,6 @@ libptop_a_SOURCES += \
 	src/record/layout.c src/record/layout.h \
 	src/record/order.c src/record/order.h \
 	src/record/perfdata.c src/record/perfdata.h src/record/perfdata_impl.h \
-	src/record/perfdata_attr.c src/record/perfdata_feature.c src/record/perfdata_header.c \
+	src/record/perfdata_attr.c src/record/perfdata_feature.c \
+	src/record/perfdata_folder.c src/record/perfdata_header.c \
 	src/record/perfdata_inflate.c src/record/perfdata_name.c src/record/perfdata_stream.c

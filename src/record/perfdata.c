@@ -4,50 +4,92 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <linux/perf_event.h>
 
 #include "record/perfdata_impl.h"
 
-static int opened(struct perfdata *pd, struct perfdata **ret, struct reason *why)
-{
-	int err;
+enum { WINDOW_BYTES = 1 << 20 };
 
-	pd->last_event = -1;
-	err = header_read(pd, why);
-	if (err) {
-		perfdata_free(pd);
-		return err;
+static struct perfdata *make(struct reason *why)
+{
+	struct perfdata *pd = calloc(1, sizeof(*pd));
+
+	if (!pd) {
+		reason_set(why, -ENOMEM, "out of memory");
+		return NULL;
 	}
-	*ret = pd;
-	return 0;
+	pd->in = &pd->first;
+	pd->in->stream.fd = -1;
+	pd->last_event = -1;
+	pd->leave_ns = UINT64_MAX;
+	return pd;
+}
+
+/* Takes @fd. */
+static int open_file(struct perfdata *pd, int fd, struct reason *why)
+{
+	int err = stream_init_fd(&pd->in->stream, fd, WINDOW_BYTES);
+
+	if (err)
+		return reason_set(why, err, "it cannot be read: %s", strerror(-err));
+	return header_read(pd, why);
+}
+
+static int open_folder(struct perfdata *pd, int folder, struct reason *why)
+{
+	int fd = folder_open_first(folder, why), err;
+
+	if (fd < 0)
+		return fd;
+	err = open_file(pd, fd, why);
+	return err ? err : folder_open_others(pd, folder, why);
 }
 
 int perfdata_open(struct perfdata **ret, int fd, struct reason *why)
 {
-	struct perfdata *pd = calloc(1, sizeof(*pd));
+	struct perfdata *pd = make(why);
+	struct stat st;
 	int err;
 
-	if (!pd) {
+	if (pd && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+		err = open_folder(pd, fd, why);
 		close(fd);
-		return reason_set(why, -ENOMEM, "out of memory");
+	} else if (pd) {
+		err = open_file(pd, fd, why);
+	} else {
+		err = -ENOMEM;
+		close(fd);
 	}
-	err = stream_init_fd(&pd->stream, fd);
-	if (err) {
-		reason_set(why, err, "it cannot be read: %s", strerror(-err));
+	if (err)
 		perfdata_free(pd);
-		return err;
-	}
-	return opened(pd, ret, why);
+	else
+		*ret = pd;
+	return err;
 }
 
 int perfdata_open_memory(struct perfdata **ret, const void *bytes, size_t size, struct reason *why)
 {
-	struct perfdata *pd = calloc(1, sizeof(*pd));
+	struct perfdata *pd = make(why);
+	int err;
 
 	if (!pd)
-		return reason_set(why, -ENOMEM, "out of memory");
-	stream_init_memory(&pd->stream, bytes, size);
-	return opened(pd, ret, why);
+		return -ENOMEM;
+	stream_init_memory(&pd->in->stream, bytes, size);
+	err = header_read(pd, why);
+	if (err)
+		perfdata_free(pd);
+	else
+		*ret = pd;
+	return err;
+}
+
+static void input_done(struct perfdata_input *in)
+{
+	inflate_done(&in->inflate);
+	stream_done(&in->stream);
 }
 
 void perfdata_free(struct perfdata *pd)
@@ -59,27 +101,34 @@ void perfdata_free(struct perfdata *pd)
 	vec_done(&pd->events);
 	map_done(&pd->ids);
 	facts_done(pd);
-	inflate_done(&pd->inflate);
-	stream_done(&pd->stream);
+	input_done(&pd->first);
+	for (size_t i = 0; i < pd->others.nr; i++) {
+		input_done(pd->others.at[i]);
+		free(pd->others.at[i]);
+	}
+	vec_done(&pd->others);
 	free(pd);
 }
 
-/* Stops reading for good. */
+/* Stops reading, of a folder only this file of it. */
 static int stop(struct perfdata *pd, int err, uint64_t offset, const char *what)
 {
+	const char *name = pd->in->name;
+
 	pd->damaged = true;
+	pd->in->ended = true;
 	return reason_set(&pd->stopped, err,
-			  "reading stopped at byte %llu: %s; what came before is shown",
-			  (unsigned long long)offset, what);
+			  "reading stopped at byte %llu%s%s: %s; what came before is shown",
+			  (unsigned long long)offset, *name ? " of " : "", name, what);
 }
 
 /* The input has ended with @there bytes of a record. */
 static int ended(struct perfdata *pd, size_t there)
 {
-	uint64_t at = pd->stream.offset;
+	uint64_t at = pd->in->stream.offset;
 
-	if (pd->stream.err)
-		return stop(pd, -EIO, at, strerror(-pd->stream.err));
+	if (pd->in->stream.err)
+		return stop(pd, -EIO, at, strerror(-pd->in->stream.err));
 	if (pd->unfinished) {
 		reason_set(&pd->stopped, 0,
 			   "the recording was never finished (its recorder was killed): "
@@ -87,7 +136,7 @@ static int ended(struct perfdata *pd, size_t there)
 			   there ? ", and its last record is cut short" : "");
 		return 0;
 	}
-	if (!pd->pipe && at + there < pd->data_end)
+	if (!pd->pipe && at + there < pd->in->data_end)
 		return stop(pd, -EBADMSG, at,
 			    "the file ends there, in the middle of its data (it was cut short)");
 	if (there)
@@ -135,13 +184,13 @@ static int take_compressed(struct perfdata *pd, const struct perfdata_record *r)
 			return stop(pd, -EBADMSG, r->offset, "a compressed record's size is wrong");
 		c.end = c.at + size;
 	}
-	return inflate_take(&pd->inflate, c.at, cursor_left(&c), r->offset);
+	return inflate_take(&pd->in->inflate, c.at, cursor_left(&c), r->offset);
 }
 
 /* A record out of compressed ones: 1, 0 where there is none (left) in them. */
 static int next_inflated(struct perfdata *pd, struct perfdata_record *ret)
 {
-	struct perfdata_inflate *z = &pd->inflate;
+	struct perfdata_inflate *z = &pd->in->inflate;
 	int more;
 
 	while (z->zstd) {
@@ -171,14 +220,14 @@ static int next_inflated(struct perfdata *pd, struct perfdata_record *ret)
 /* A record as it stands in the file: 1, 0 at the end. */
 static int next_plain(struct perfdata *pd, struct perfdata_record *ret)
 {
-	struct perfdata_stream *s = &pd->stream;
+	struct perfdata_stream *s = &pd->in->stream;
 	size_t there;
 	uint32_t size;
 
-	if (pd->behind && stream_skip(s, pd->behind) < pd->behind)
+	if (pd->in->behind && stream_skip(s, pd->in->behind) < pd->in->behind)
 		return ended(pd, 1);
-	pd->behind = 0;
-	if (s->offset >= pd->data_end)
+	pd->in->behind = 0;
+	if (s->offset >= pd->in->data_end)
 		return 0;
 	there = stream_want(s, RECORD_HEADER_BYTES);
 	if (there < RECORD_HEADER_BYTES)
@@ -187,13 +236,13 @@ static int next_plain(struct perfdata *pd, struct perfdata_record *ret)
 	ret->offset = s->offset;
 	if (!size)
 		return stop(pd, -EBADMSG, s->offset, "a record has a size below 8");
-	if (size > pd->data_end - s->offset)
+	if (size > pd->in->data_end - s->offset)
 		return stop(pd, -EBADMSG, s->offset, "a record reaches beyond the data");
 	there = stream_want(s, size);
 	if (there < size)
 		return ended(pd, there);
 	ret->bytes = s->at;
-	pd->behind = data_behind(pd, ret);
+	pd->in->behind = data_behind(pd, ret);
 	stream_take(s, size);
 	return 1;
 }
@@ -222,21 +271,38 @@ static int finish(struct perfdata *pd, struct perfdata_record *r, bool inflated)
 	return err ? err : 1;
 }
 
-int perfdata_next(struct perfdata *pd, struct perfdata_record *ret)
+static int next(struct perfdata *pd, struct perfdata_record *ret)
 {
 	bool inflated = true;
-	int got;
+	int got = next_inflated(pd, ret);
 
-	if (pd->damaged)
-		return -EBADMSG;
-	got = next_inflated(pd, ret);
 	if (!got) {
 		inflated = false;
 		got = next_plain(pd, ret);
 	}
-	if (!got && pd->inflate.out_pos < pd->inflate.out_size)
+	if (!got && pd->in->inflate.out_pos < pd->in->inflate.out_size)
 		return ended(pd, 1);
 	return got > 0 ? finish(pd, ret, inflated) : got;
+}
+
+int perfdata_next(struct perfdata *pd, struct perfdata_record *ret)
+{
+	int got;
+
+	for (;;) {
+		if ((pd->in->ended || pd->in->time_ns > pd->leave_ns) && !folder_choose(pd))
+			return pd->damaged ? -EBADMSG : 0;
+		got = next(pd, ret);
+		if (got == -ENOMEM || (got < 0 && !pd->others.nr))
+			return got;
+		if (got <= 0) {
+			pd->in->ended = true;
+			continue;
+		}
+		if ((ret->sid.have & PERF_SAMPLE_TIME) && ret->sid.time_ns > pd->in->time_ns)
+			pd->in->time_ns = ret->sid.time_ns;
+		return got;
+	}
 }
 
 const char *perfdata_stopped(const struct perfdata *pd)
@@ -286,10 +352,18 @@ bool perfdata_is_pipe(const struct perfdata *pd)
 
 uint64_t perfdata_position(const struct perfdata *pd)
 {
-	return pd->stream.offset;
+	uint64_t at = pd->first.stream.offset;
+
+	for (size_t i = 0; i < pd->others.nr; i++)
+		at += pd->others.at[i]->stream.offset;
+	return at;
 }
 
 uint64_t perfdata_size(const struct perfdata *pd)
 {
-	return pd->stream.size == UINT64_MAX ? 0 : pd->stream.size;
+	uint64_t size = pd->first.stream.size == UINT64_MAX ? 0 : pd->first.stream.size;
+
+	for (size_t i = 0; i < pd->others.nr; i++)
+		size += pd->others.at[i]->stream.size;
+	return size;
 }

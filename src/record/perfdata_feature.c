@@ -213,19 +213,19 @@ static int feature_read(struct perfdata *pd, uint64_t feature, uint64_t section)
 	uint64_t offset, size;
 	int err;
 
-	if (stream_read_at(&pd->stream, section, entry, sizeof(entry)) != sizeof(entry))
+	if (stream_read_at(&pd->in->stream, section, entry, sizeof(entry)) != sizeof(entry))
 		return 0;
 	(void)(cursor_u64(&c, &offset) && cursor_u64(&c, &size));
-	if (!wanted(feature) || !size || offset >= pd->stream.size)
+	if (!wanted(feature) || !size || offset >= pd->in->stream.size)
 		return 0;
-	if (size > pd->stream.size - offset)
-		size = pd->stream.size - offset;
+	if (size > pd->in->stream.size - offset)
+		size = pd->in->stream.size - offset;
 	if (size > FEATURE_BYTES_MAX)
 		size = FEATURE_BYTES_MAX;
 	bytes = malloc((size_t)size);
 	if (!bytes)
 		return -ENOMEM;
-	size = stream_read_at(&pd->stream, offset, bytes, (size_t)size);
+	size = stream_read_at(&pd->in->stream, offset, bytes, (size_t)size);
 	err = feature_parse(pd, feature, bytes, (size_t)size);
 	free(bytes);
 	return err;
@@ -234,7 +234,7 @@ static int feature_read(struct perfdata *pd, uint64_t feature, uint64_t section)
 /* The table of sections stands behind the data, one entry for each bit that is set. */
 int features_read(struct perfdata *pd)
 {
-	uint64_t section = pd->data_end;
+	uint64_t section = pd->in->data_end;
 	int err = 0;
 
 	for (uint64_t i = 0; i < NR_FEATURES && !err; i++) {

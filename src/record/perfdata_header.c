@@ -39,14 +39,16 @@ static int not_a_recording(struct reason *why)
 /* Sets the byte order and the mode from the first 16 bytes. */
 static int read_magic(struct perfdata *pd, struct reason *why)
 {
-	size_t there = stream_want(&pd->stream, HEADER_BYTES_PIPE);
-	const uint8_t *at = pd->stream.at;
+	size_t there = stream_want(&pd->in->stream, HEADER_BYTES_PIPE);
+	const uint8_t *at = pd->in->stream.at;
 	struct cursor c;
 	uint64_t size;
 
-	if (there < HEADER_BYTES_PIPE && pd->stream.err)
-		return reason_set(why, pd->stream.err, "it cannot be read: %s",
-				  strerror(-pd->stream.err));
+	if (there < HEADER_BYTES_PIPE && pd->in->stream.err)
+		return reason_set(why, pd->in->stream.err, "it cannot be read: %s",
+				  strerror(-pd->in->stream.err));
+	if (!there)
+		return reason_set(why, -ENODATA, "it is empty: its recorder wrote nothing");
 	if (there < HEADER_BYTES_PIPE)
 		return not_a_recording(why);
 	if (!memcmp(at, "PERFILE2", MAGIC_BYTES))
@@ -90,7 +92,7 @@ static int read_ids(struct perfdata *pd, struct section s, size_t event)
 
 	while (s.size >= 8 && !err) {
 		size_t want = s.size < sizeof(bytes) ? (size_t)s.size : sizeof(bytes);
-		size_t got = stream_read_at(&pd->stream, s.offset, bytes, want);
+		size_t got = stream_read_at(&pd->in->stream, s.offset, bytes, want);
 		struct cursor c = cursor_of(bytes, got, pd->swap);
 		uint64_t id;
 
@@ -113,7 +115,7 @@ static int read_attr(struct perfdata *pd, uint64_t offset, size_t size, struct r
 	struct cursor c;
 	int event;
 
-	if (stream_read_at(&pd->stream, offset, bytes, size) != size)
+	if (stream_read_at(&pd->in->stream, offset, bytes, size) != size)
 		return reason_set(why, -EBADMSG, "it ends before the description of its events");
 	if (!attr_parse(pd, bytes, size - SECTION_BYTES, &e))
 		return reason_set(why, -EBADMSG, "the description of its event %zu makes no sense",
@@ -146,18 +148,18 @@ static int read_file_header(struct perfdata *pd, struct reason *why)
 {
 	uint8_t bytes[HEADER_BYTES] = { 0 };
 	struct cursor c = cursor_of(bytes, sizeof(bytes), pd->swap);
-	uint64_t start = pd->stream.offset;
+	uint64_t start = pd->in->stream.offset;
 	struct file_header h;
 	int err;
 
-	if (!pd->stream.seekable) {
-		err = stream_spool(&pd->stream);
+	if (!pd->in->stream.seekable) {
+		err = stream_spool(&pd->in->stream);
 		if (err)
 			return reason_set(why, err, "it cannot be kept in a temporary file: %s",
 					  strerror(-err));
 		start = 0;
 	}
-	if (start || stream_read_at(&pd->stream, 0, bytes, sizeof(bytes)) < HEADER_BYTES_OLD)
+	if (start || stream_read_at(&pd->in->stream, 0, bytes, sizeof(bytes)) < HEADER_BYTES_OLD)
 		return not_a_recording(why);
 	(void)(cursor_skip(&c, MAGIC_BYTES) && cursor_u64(&c, &h.size) &&
 	       cursor_u64(&c, &h.attr_size) && cursor_u64(&c, &h.attrs.offset) &&
@@ -169,13 +171,13 @@ static int read_file_header(struct perfdata *pd, struct reason *why)
 	err = read_attrs(pd, &h, why);
 	if (err)
 		return err;
-	if (stream_seek(&pd->stream, h.data.offset))
+	if (stream_seek(&pd->in->stream, h.data.offset))
 		return reason_set(why, -EBADMSG, "it ends before its data");
 	pd->data_start = h.data.offset;
 	pd->unfinished = !h.data.size;
-	pd->data_end = pd->unfinished || h.data.size > UINT64_MAX - h.data.offset
-			       ? UINT64_MAX
-			       : h.data.offset + h.data.size;
+	pd->in->data_end = pd->unfinished || h.data.size > UINT64_MAX - h.data.offset
+				   ? UINT64_MAX
+				   : h.data.offset + h.data.size;
 	if (!pd->unfinished && features_read(pd))
 		return reason_set(why, -ENOMEM, "out of memory");
 	return 0;
@@ -189,7 +191,7 @@ int header_read(struct perfdata *pd, struct reason *why)
 		return err;
 	if (!pd->pipe)
 		return read_file_header(pd, why);
-	pd->data_end = UINT64_MAX;
-	stream_take(&pd->stream, HEADER_BYTES_PIPE);
+	pd->in->data_end = UINT64_MAX;
+	stream_take(&pd->in->stream, HEADER_BYTES_PIPE);
 	return 0;
 }

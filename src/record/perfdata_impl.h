@@ -32,7 +32,8 @@ struct perfdata_stream {
 	bool ended;
 };
 
-int stream_init_fd(struct perfdata_stream *s, int fd);
+/* Takes @fd; its window is of @window bytes (RECORD_BYTES_MAX + 4096 at least). */
+int stream_init_fd(struct perfdata_stream *s, int fd, size_t window);
 void stream_init_memory(struct perfdata_stream *s, const void *bytes, size_t size);
 void stream_done(struct perfdata_stream *s);
 /* Tries to have @n bytes in the window (n <= RECORD_BYTES_MAX + 4096); returns what is there. */
@@ -64,16 +65,27 @@ int inflate_take(struct perfdata_inflate *z, const uint8_t *bytes, size_t size, 
 /* Makes more bytes out of them.  1: there are more; 0: none left; -EBADMSG; -ENOMEM. */
 int inflate_more(struct perfdata_inflate *z);
 
-struct perfdata {
+/* A file with records: the recording, or of a folder one of those beside it ("data.3"). */
+struct perfdata_input {
 	struct perfdata_stream stream;
 	struct perfdata_inflate inflate;
-	bool swap;       /* recorded on a machine of the other byte order */
-	bool big_endian; /* recorded on a big-endian one */
+	uint64_t data_end; /* UINT64_MAX: up to the end of the input */
+	uint64_t behind;   /* bytes behind the last record that are no record */
+	uint64_t time_ns;  /* of the last record that told one */
+	char name[24];     /* "": the recording itself */
+	bool ended;
+};
+
+struct perfdata {
+	struct perfdata_input first; /* with the header */
+	struct perfdata_input *in;   /* being read */
+	VEC(struct perfdata_input *) others;
+	uint64_t leave_ns; /* read on in another file past this time */
+	bool swap;         /* recorded on a machine of the other byte order */
+	bool big_endian;   /* recorded on a big-endian one */
 	bool pipe;
 	bool unfinished;     /* its recorder left no size */
 	uint64_t data_start; /* file mode: where the records are */
-	uint64_t data_end;   /* UINT64_MAX: up to the end of the input */
-	uint64_t behind;     /* bytes behind the last record that are no record */
 	VEC(struct perfdata_event) events;
 	struct map ids;      /* id -> event */
 	bool same_layout;    /* of all events, as far as finding ids goes */
@@ -87,6 +99,18 @@ struct perfdata {
 	struct reason stopped;
 	bool damaged;
 };
+
+/*
+ * perfdata_folder.c: `perf record --threads` makes a folder, with the header and the records of its
+ * main thread in "data", those of others in "data.0", "data.1" and so on.
+ */
+/* The descriptor of "data" in folder @fd (not taken), or -errno with a sentence. */
+int folder_open_first(int fd, struct reason *why);
+/* Opens the others.  0, or -errno with a sentence. */
+int folder_open_others(struct perfdata *pd, int fd, struct reason *why);
+/* Chooses the file to read on in: the one that is least far in time.  False: all are at their end.
+ */
+bool folder_choose(struct perfdata *pd);
 
 /* perfdata_attr.c */
 /* Parses an attr of @size bytes.  False where it is too short. */

@@ -146,7 +146,7 @@ const char *perfdata_event_report_name(struct perfdata *pd, size_t i)
 	bool generic = e->type == PERF_TYPE_HARDWARE || e->type == PERF_TYPE_SOFTWARE ||
 		       e->type == PERF_TYPE_HW_CACHE;
 
-	if (pd->pipe && generic && !pd->inflate.zstd)
+	if (pd->pipe && generic && !pd->in->inflate.zstd)
 		return make_name(pd, e);
 	return perfdata_event_name(pd, i);
 }

@@ -8,9 +8,7 @@
 
 #include "record/perfdata_impl.h"
 
-enum { WINDOW_BYTES = 1 << 20 };
-
-int stream_init_fd(struct perfdata_stream *s, int fd)
+int stream_init_fd(struct perfdata_stream *s, int fd, size_t window)
 {
 	struct stat st;
 	off_t at;
@@ -20,10 +18,10 @@ int stream_init_fd(struct perfdata_stream *s, int fd)
 		return -errno;
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR;
-	s->buffer = malloc(WINDOW_BYTES);
+	s->buffer = malloc(window);
 	if (!s->buffer)
 		return -ENOMEM;
-	s->cap = WINDOW_BYTES;
+	s->cap = window;
 	s->start = s->at = s->end = s->buffer;
 	at = S_ISREG(st.st_mode) ? lseek(fd, 0, SEEK_CUR) : -1;
 	if (at >= 0) {

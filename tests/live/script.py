@@ -21,6 +21,7 @@ CASES = {
     "whole system": ["-a"],
     "several events": ["-g", "-e", "cpu-clock", "-e", "page-faults", "-e", "context-switches:u"],
     "a group": ["-g", "-e", "{cpu-clock,page-faults,minor-faults}"],
+    "threads": ["-a", "--threads"],
     "a group read at its leader": ["-e", "{cpu-clock,page-faults}:S"],
     "tracepoint": ["-a", "-g", "-e", "sched:sched_switch"],
     "cgroups": ["-a", "--all-cgroups"],

@@ -11,6 +11,7 @@
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -407,6 +408,59 @@ static void reads_a_file_through_a_pipe(void **state)
 	perfdata_free(pd);
 }
 
+static void write_in(const char *folder, const char *name, const struct build *b)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	assert_int_equal(fwrite(b->bytes, 1, b->size, f), b->size);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* As of perf record --threads: records come by time, whatever file they are in. */
+static void reads_a_folder(void **state)
+{
+	char folder[] = "/tmp/ptop-perfdata-XXXXXX", command[64];
+	/* To the time of another file's last record, then on in that. */
+	static const uint64_t times[] = { 100, 150, 250, 200, 160, 900, 300 };
+	struct build b = { 0 }, first = { 0 }, second = { 0 };
+	struct perfdata_record r;
+	struct reason why;
+	struct perfdata *pd;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	assert_int_not_equal(perfdata_open(&pd, open(folder, O_RDONLY | O_CLOEXEC), &why), 0);
+	assert_non_null(strstr(why.text, "folder"));
+	put_file(&b, 112, true, three_records);
+	write_in(folder, "data", &b);
+	put_sample(&first, 11, 150);
+	put_sample(&first, 11, 160);
+	put_sample(&first, 11, 900);
+	write_in(folder, "data.0", &first);
+	put_sample(&second, 21, 250);
+	put_record(&second, RECORD_SAMPLE, 0, 40); /* and is cut there */
+	write_in(folder, "data.10", &second);
+	write_in(folder, "data.010", &second);
+	write_in(folder, "data.old", &second);
+	assert_int_equal(perfdata_open(&pd, open(folder, O_RDONLY | O_CLOEXEC), &why), 0);
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		assert_int_equal(perfdata_next(pd, &r), 1);
+		assert_int_equal(r.sid.time_ns, times[i]);
+	}
+	assert_int_equal(perfdata_next(pd, &r), 1);
+	assert_int_equal(r.type, PERFDATA_FINISHED_ROUND);
+	assert_int_equal(perfdata_next(pd, &r), -EBADMSG);
+	assert_non_null(strstr(perfdata_stopped(pd), "byte 40 of data.10"));
+	assert_int_equal(perfdata_position(pd), b.size - 28 + first.size + 40);
+	perfdata_free(pd);
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -418,6 +472,7 @@ int main(void)
 		cmocka_unit_test(reads_compressed_data_of_both_kinds),
 		cmocka_unit_test(refuses_what_is_no_recording),
 		cmocka_unit_test(reads_a_file_through_a_pipe),
+		cmocka_unit_test(reads_a_folder),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
