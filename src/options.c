@@ -214,6 +214,9 @@ static int apply_flag(struct options *o, enum option_id id)
 	case OPTION_IDLE:
 		o->show_idle = true;
 		break;
+	case OPTION_FULL_NAMES:
+		o->full_names = true;
+		break;
 	case OPTION_ASCII:
 		o->ascii = true;
 		break;

@@ -39,7 +39,7 @@ struct options {
 	bool window_given;
 	enum orientation view;
 	enum grouping group;
-	bool show_own, show_idle, ascii, batch;
+	bool show_own, show_idle, full_names, ascii, batch;
 	size_t history_bytes; /* 0: by the number of CPUs */
 	uint64_t count;       /* refreshes; 0: no end */
 	enum batch_format format;

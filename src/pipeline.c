@@ -103,6 +103,8 @@ int pipeline_init(struct pipeline *pl, const struct pipeline_config *c)
 	}
 	pl->p->config = *c;
 	pl->p->machine = UNWIND_HERE;
+	if (c->full_names)
+		symbols_full_names(pl->symbols);
 	if (c->loader)
 		images_use_loader(pl->images, c->loader);
 	images_use_cache(pl->images, c->cache);

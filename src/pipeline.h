@@ -32,6 +32,7 @@ struct pipeline_config {
 	uint32_t max_stack;    /* frames at which the kernel cuts: such stacks are "deep" */
 	struct loader *loader; /* reads files; borrowed.  NULL: they are read in this process */
 	struct cache *cache;   /* keeps tables of what the loader read; borrowed, may be NULL */
+	bool full_names;       /* symbols_full_names() */
 	bool live;             /* /proc may be asked for what records did not tell */
 	/* Called with each record once it has been applied, in time order; may be NULL. */
 	void (*on_record)(void *ctx, const struct record *r);

@@ -44,6 +44,7 @@ int feed_init(struct recording *r)
 							   : SIZE_MAX / 2,
 		.own_pid = -1,
 		.max_stack = 127,
+		.full_names = r->options->full_names || r->options->format == FORMAT_SCRIPT,
 		.on_record = on_record,
 		.ctx = r,
 	};

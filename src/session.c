@@ -148,6 +148,7 @@ static int open_pipeline(struct session *s, struct reason *why)
 		.loader = s->p->loader,
 		.cache = s->p->cache,
 		.own_pid = getpid(),
+		.full_names = s->options->full_names,
 		.live = true,
 		.on_record = on_record,
 		.ctx = s,

@@ -10,6 +10,7 @@
 #include "image/elf_file.h"
 #include "image/gopclntab.h"
 #include "image/plt.h"
+#include "image/suffix.h"
 #include "image/symtab.h"
 #include "image/table.h"
 #include "image/unpack.h"
@@ -145,27 +146,44 @@ static int append(struct build *b, const void *bytes, size_t size)
 	return 0;
 }
 
-/* A symbol's name as shown: readable, without a version, with "@plt" for a PLT entry. */
-static int append_name(struct build *b, const struct raw_symbol *raw, struct demangler *d)
+/* Copies @name without its version; returns where what a compiler appended to it begins. */
+static size_t copy_plain(char plain[DEMANGLE_IN_MAX + 2], const char *name)
 {
-	const char *suffix = raw->kind == TABLE_PLT ? "@plt" : "";
-	char plain[DEMANGLE_IN_MAX + 2];
-	size_t length = strnlen(raw->name, DEMANGLE_IN_MAX + 1);
-	const char *readable;
-	int err;
+	size_t length = strnlen(name, DEMANGLE_IN_MAX + 1);
 
-	memcpy(plain, raw->name, length);
+	memcpy(plain, name, length);
 	plain[length] = '\0';
 	if (length > 0 && length <= DEMANGLE_IN_MAX)
 		plain[1 + strcspn(plain + 1, "@")] = '\0';
+	return suffix_start(plain, strlen(plain));
+}
+
+/*
+ * A symbol's name as shown: readable, without a version, with what a compiler appended, "@plt" for
+ * a PLT entry and "@ifunc" for code that only chooses a function.
+ */
+static int append_name(struct build *b, const struct raw_symbol *raw, struct demangler *d)
+{
+	static const char *const marks[NR_TABLE_KINDS] = {
+		[TABLE_PLT] = "@plt",
+		[TABLE_IFUNC] = "@ifunc",
+	};
+	const char *mark = marks[raw->kind] != NULL ? marks[raw->kind] : "", *readable;
+	char plain[DEMANGLE_IN_MAX + 2], first;
+	size_t length = copy_plain(plain, raw->name);
+	int err;
+
+	first = plain[length];
+	plain[length] = '\0';
 	readable = demangle(d, plain);
-	if (readable != NULL) {
+	if (readable != NULL)
 		err = append(b, readable, d->length);
-	} else {
-		length = strlen(plain);
+	else
 		err = append(b, plain, length < DEMANGLE_IN_MAX ? length : DEMANGLE_IN_MAX);
-	}
-	return err != 0 ? err : append(b, suffix, strlen(suffix) + 1);
+	plain[length] = first;
+	if (err == 0)
+		err = append(b, plain + length, strlen(plain + length));
+	return err != 0 ? err : append(b, mark, strlen(mark) + 1);
 }
 
 static struct table_symbol *out_symbols(struct build *b, const struct table_header *h)

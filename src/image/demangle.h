@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * C++ and Rust (legacy and v0) names made readable by libiberty, which must survive names made to
- * harm it: its recursion is limited by itself, the input and the output are limited here.
+ * C++, Rust (legacy and v0) and D names made readable by libiberty, which must survive names made
+ * to harm it: its recursion is limited by itself, the input and the output are limited here.
  */
 #ifndef PTOP_IMAGE_DEMANGLE_H
 #define PTOP_IMAGE_DEMANGLE_H

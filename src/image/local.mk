@@ -28,6 +28,7 @@ libptop_a_SOURCES += \
 	src/image/rows.c src/image/rows.h \
 	src/image/rows_build.c \
 	src/image/rows_sections.c src/image/rows_sections.h \
+	src/image/suffix.c src/image/suffix.h \
 	src/image/symtab.c src/image/symtab.h \
 	src/image/table.c src/image/table.h \
 	src/image/unpack.c src/image/unpack.h \

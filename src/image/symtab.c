@@ -9,9 +9,12 @@
 #define STT_GNU_IFUNC 10
 #endif
 
-/* $x, $d, $a, $t, with or without ".suffix": marks of code and data in ARM and RISC-V files. */
+/* $x, $d, $a, $t, with or without ".suffix": marks of code and data in ARM and RISC-V files; .L: an
+ * assembler's own labels. */
 static bool is_mapping_symbol(const char *name)
 {
+	if (name[0] == '.' && name[1] == 'L')
+		return true;
 	return name[0] == '$' && name[1] != '\0' && (name[2] == '\0' || name[2] == '.') &&
 	       strchr("xdat", name[1]) != NULL;
 }
@@ -148,9 +151,9 @@ static int binding_rank(uint8_t binding)
 }
 
 /*
- * Which of two names of one address a person knows it by: a function rather than a label, exported
- * rather than local, malloc rather than __libc_malloc, global rather than weak, the shorter, and at
- * last any fixed order.
+ * Which of two names of one address a person knows it by: a function rather than a label, one that
+ * tells its size, exported rather than local, malloc rather than __libc_malloc, global rather than
+ * weak, the shorter, and at last any fixed order.
  */
 static bool better_alias(const struct raw_symbol *a, const struct raw_symbol *b)
 {
@@ -159,6 +162,8 @@ static bool better_alias(const struct raw_symbol *a, const struct raw_symbol *b)
 
 	if ((a->kind == TABLE_LABEL) != (b->kind == TABLE_LABEL))
 		return b->kind == TABLE_LABEL;
+	if ((a->size == 0) != (b->size == 0))
+		return b->size == 0;
 	if (a_local != b_local)
 		return b_local;
 	if (leading_underscores(a->name) != leading_underscores(b->name))

@@ -5,8 +5,11 @@
  * a query.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "symbol/naming.h"
+
+enum { NAME_BYTES_MAX = 512 };
 
 static bool jit_read(struct naming *n, size_t *left, uint64_t now_ns)
 {
@@ -39,10 +42,30 @@ static bool jit_start(struct symbols *sy, struct naming *n, pid_t pid)
 	return true;
 }
 
+/* The function of a name in a map, kept under @index. */
+static uint32_t named(struct symbols *sy, struct naming *n, uint64_t index, const char *name)
+{
+	uint64_t *at = map_find(&n->symbols, index);
+	uint32_t module, function;
+	char folded[NAME_BYTES_MAX];
+	size_t len = strlen(name);
+
+	if (at)
+		return (uint32_t)*at;
+	if (!sy->full_names) {
+		len = fold_tier(folded, sizeof(folded), name, len);
+		name = folded;
+	}
+	module = functions_intern(&sy->functions, "[jit]", 5);
+	function = naming_function(sy, n, module, name, len);
+	if (function != FUNCTION_NONE)
+		(void)map_set(&n->symbols, index, function); /* else it is looked up again */
+	return function;
+}
+
 uint32_t jit_function(struct symbols *sy, struct naming *n, pid_t pid, uint64_t addr)
 {
 	const struct perfmap_entry *e;
-	uint32_t module;
 
 	if (!n->jit && !jit_start(sy, n, pid))
 		return FUNCTION_NONE;
@@ -51,8 +74,7 @@ uint32_t jit_function(struct symbols *sy, struct naming *n, pid_t pid, uint64_t 
 		n->jit->missed = true;
 		return FUNCTION_NONE;
 	}
-	module = functions_intern(&sy->functions, "[jit]", 5);
-	return naming_symbol(sy, n, e->name, module, &n->jit->map.names.at[e->name]);
+	return named(sy, n, e->name, &n->jit->map.names.at[e->name]);
 }
 
 bool jit_refresh(struct symbols *sy, uint64_t now_ns)

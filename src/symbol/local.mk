@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libptop_a_SOURCES += \
+	src/symbol/fold.c \
 	src/symbol/functions.c src/symbol/functions.h \
 	src/symbol/jit.c \
 	src/symbol/kallsyms.c src/symbol/kallsyms.h \

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "image/suffix.h"
 #include "symbol/naming.h"
 
 /* The last part of a path, without the kernel's " (deleted)". */
@@ -104,14 +105,15 @@ size_t naming_bytes(const struct naming *n)
 	       (n->jit ? sizeof(*n->jit) + perfmap_bytes(&n->jit->map) : 0);
 }
 
-uint32_t naming_function(struct symbols *sy, struct naming *n, uint32_t module, const char *name)
+uint32_t naming_function(struct symbols *sy, struct naming *n, uint32_t module, const char *name,
+			 size_t len)
 {
 	struct function f = { .module = module, .path = n->path, .flags = n->flags };
 
 	if (module != n->module)
 		f.path = module;
 	f.flags |= FUNCTION_NAMED;
-	f.name = functions_intern(&sy->functions, name, strlen(name));
+	f.name = functions_intern(&sy->functions, name, len);
 	return functions_add(&sy->functions, &f);
 }
 
@@ -119,11 +121,14 @@ uint32_t naming_symbol(struct symbols *sy, struct naming *n, uint64_t index, uin
 		       const char *name)
 {
 	uint64_t *at = map_find(&n->symbols, index);
+	size_t len = strlen(name);
 	uint32_t function;
 
 	if (at)
 		return (uint32_t)*at;
-	function = naming_function(sy, n, module, name);
+	if (!sy->full_names)
+		len = suffix_start(name, len);
+	function = naming_function(sy, n, module, name, len);
 	if (function != FUNCTION_NONE)
 		(void)map_set(&n->symbols, index, function); /* else it is looked up again */
 	return function;

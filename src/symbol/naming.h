@@ -43,6 +43,7 @@ struct symbols {
 	bool kernel_known; /* kallsyms holds names */
 	bool kernel_missed;
 	bool recorded, foreign; /* symbols_recorded() */
+	bool full_names;        /* symbols_full_names() */
 	char kernel_why[160];
 	uint32_t generation, names_moved;
 	uint32_t pseudo[NR_PSEUDO_FRAMES], unknown;
@@ -57,9 +58,10 @@ struct naming *naming_get(struct symbols *sy, uint32_t image);
 void naming_free(struct naming *n);
 size_t naming_bytes(const struct naming *n);
 
-/* A function of the image by name; FUNCTION_NONE without memory. */
-uint32_t naming_function(struct symbols *sy, struct naming *n, uint32_t module, const char *name);
-/* The same, kept under @index. */
+/* A function of the image by name, of @len bytes; FUNCTION_NONE without memory. */
+uint32_t naming_function(struct symbols *sy, struct naming *n, uint32_t module, const char *name,
+			 size_t len);
+/* The same, kept under @index; what a compiler appended to the name is left out. */
 uint32_t naming_symbol(struct symbols *sy, struct naming *n, uint64_t index, uint32_t module,
 		       const char *name);
 uint32_t naming_whole(struct symbols *sy, struct naming *n); /* "libfoo.so" */
@@ -67,6 +69,15 @@ uint32_t naming_whole(struct symbols *sy, struct naming *n); /* "libfoo.so" */
 uint32_t naming_unread(struct symbols *sy, struct naming *n, const char *why);
 uint32_t naming_place(struct symbols *sy, struct naming *n,
 		      uint64_t offset); /* "libfoo.so+0xoff" */
+
+/*
+ * fold.c: a JIT compiler's name without its mark of how well it compiled: the same function at
+ * another tier.  Returns the bytes written, at most @room: a longer name is cut.
+ *
+ *   V8      "LazyCompile:*spin a.js:3", "JS:~spin a.js:3", also ^ + and ' behind them
+ *   .NET    "int32 [a] Program::Spin()[OptimizedTier1]"
+ */
+size_t fold_tier(char *out, size_t room, const char *name, size_t len);
 
 /* jit.c: the function of @addr in the perf map of process @pid, read at the first call;
  * FUNCTION_NONE where it has no name. */

@@ -125,6 +125,11 @@ void symbols_recorded(struct symbols *sy, bool same_boot)
 	sy->foreign = !same_boot;
 }
 
+void symbols_full_names(struct symbols *sy)
+{
+	sy->full_names = true;
+}
+
 void symbols_apply(struct symbols *sy, const struct record *r)
 {
 	const struct bytes *bytes = &r->ksymbol.name;
@@ -147,7 +152,7 @@ void symbols_apply(struct symbols *sy, const struct record *r)
 	snprintf(name, sizeof(name), "%.*s", (int)(len < sizeof(name) ? len : sizeof(name) - 1),
 		 (const char *)bytes->at);
 	function = naming_function(sy, n, functions_intern(&sy->functions, module, strlen(module)),
-				   name);
+				   name, strlen(name));
 	if (function == FUNCTION_NONE ||
 	    ksymbols_add(&sy->ksymbols, r->ksymbol.addr, r->ksymbol.addr + r->ksymbol.len, function,
 			 &replaced))

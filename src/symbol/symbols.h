@@ -54,6 +54,12 @@ const char *symbols_kernel_why(const struct symbols *sy); /* "" when names are t
  */
 void symbols_recorded(struct symbols *sy, bool same_boot);
 
+/*
+ * From now on foo.cold, foo.part.0 and JIT code's tiers are functions of their own; else they count
+ * as foo.  Before the first question.
+ */
+void symbols_full_names(struct symbols *sy);
+
 /* Applies KSYMBOL (BPF and ftrace names) records. */
 void symbols_apply(struct symbols *sy, const struct record *r);
 

@@ -159,19 +159,19 @@ def _start(argv, **options):
     return process
 
 
-def _hottest(pid):
+def _hottest(pid, *options):
     """The hottest function of a process and its share, in a short refresh."""
-    refresh, = ps.run_json(["-n", 1, "-d", 0.5, "-K", "--rows", 0, "-p", pid])
+    refresh, = ps.run_json(["-n", 1, "-d", 0.5, "-K", "--rows", 0, "-p", pid, *options])
     assert refresh["samples"] > 20, f"{refresh['samples']} samples"
     top = max(refresh["functions"], key=lambda row: row["self_samples"])
     return top, refresh
 
 
-def _expect(pid, wanted, what):
+def _expect(pid, wanted, what, *options):
     """Most samples of the process are in a function whose name has the wanted text."""
 
     def measure():
-        top, _ = _hottest(pid)
+        top, _ = _hottest(pid, *options)
         assert wanted in top["function"], f"the hottest is {top['function']} of {top['module']}"
         assert top["self_percent"] > 60, top
         return f"{top['function']} of {top['module']}, {top['self_percent']} %"
@@ -269,6 +269,17 @@ def test_a_binary_on_a_mount_nobody_else_sees():
     process = _start([*unshare, "/bin/sh", "-c", script])
     assert not os.listdir(place), "the mount is seen from outside"
     _expect(process.pid, "mounted_spinner", "mount namespace")
+
+
+def test_parts_that_a_compiler_makes():
+    ps.need_perf()
+    text = NAMED.replace("void FUNCTION(void)", "void FUNCTION(void) __asm__(\"split_spinner.part.0\");\n"
+                         "void FUNCTION(void)").replace("FUNCTION", "spinner")
+    process = _start([_compile(ps.scratch_dir(), "parts", text, ps.need_tool("cc"), "-O1")])
+    _expect(process.pid, "split_spinner", "part")
+    top, _ = _hottest(process.pid)
+    assert top["function"] == "split_spinner", top
+    _expect(process.pid, "split_spinner.part.0", "part, full names", "--full-names")
 
 
 def test_names_of_cplusplus():

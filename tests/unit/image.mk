@@ -6,6 +6,7 @@ check_PROGRAMS += \
 	tests/unit/test_cache \
 	tests/unit/test_cfi \
 	tests/unit/test_debugfile \
+	tests/unit/test_demangle \
 	tests/unit/test_gopclntab \
 	tests/unit/test_images \
 	tests/unit/test_rows \
@@ -27,6 +28,8 @@ tests_unit_test_cache_SOURCES = tests/unit/test_cache.c
 tests_unit_test_cache_LDADD = $(unit_LDADD)
 tests_unit_test_debugfile_SOURCES = tests/unit/test_debugfile.c $(elf_bytes_sources)
 tests_unit_test_debugfile_LDADD = $(unit_LDADD)
+tests_unit_test_demangle_SOURCES = tests/unit/test_demangle.c
+tests_unit_test_demangle_LDADD = $(unit_LDADD)
 tests_unit_test_gopclntab_SOURCES = tests/unit/test_gopclntab.c $(elf_bytes_sources)
 tests_unit_test_gopclntab_LDADD = $(unit_LDADD)
 tests_unit_test_images_SOURCES = tests/unit/test_images.c $(elf_bytes_sources)

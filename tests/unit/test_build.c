@@ -152,21 +152,30 @@ static void aliases_choose_the_known_name(void **state)
 		{ "label", 0x1030, 8, STT_NOTYPE, STB_GLOBAL, 1 },
 		{ "local_function", 0x1030, 8, STT_FUNC, STB_LOCAL, 1 },
 		{ "longer_name", 0x1040, 8, STT_FUNC, STB_GLOBAL, 1 },
-		{ "longer", 0x1040, 0, STT_FUNC, STB_GLOBAL, 1 },
+		{ "longer", 0x1040, 8, STT_FUNC, STB_GLOBAL, 1 },
 		{ "versioned@@V_2", 0x1050, 8, STT_FUNC, STB_GLOBAL, 1 },
 		{ "resolver", 0x1060, 8, STT_GNU_IFUNC, STB_GLOBAL, 1 },
+		{ "unsized", 0x1070, 0, STT_FUNC, STB_GLOBAL, 1 },
+		{ "_sized", 0x1070, 8, STT_FUNC, STB_LOCAL, 1 },
+		{ ".L42", 0x1078, 8, STT_FUNC, STB_LOCAL, 1 },
+		{ "_ZN3foo3barEv.part.0.cold", 0x1080, 8, STT_FUNC, STB_LOCAL, 1 },
+		{ "_ZN3foo3pad17h0123456789abcdefE.llvm.12", 0x1090, 8, STT_FUNC, STB_LOCAL, 1 },
 	};
 	struct built b = build_program(symbols, NR(symbols), SHT_SYMTAB);
 
 	(void)state;
-	assert_int_equal(b.table.header->nr_symbols, 7);
+	assert_int_equal(b.table.header->nr_symbols, 10);
 	assert_string_equal(name_at(&b, 0x1000), "malloc");
 	assert_string_equal(name_at(&b, 0x1010), "write");
 	assert_string_equal(name_at(&b, 0x1020), "global");
 	assert_string_equal(name_at(&b, 0x1030), "local_function");
 	assert_string_equal(name_at(&b, 0x1047), "longer");
 	assert_string_equal(name_at(&b, 0x1050), "versioned");
-	assert_string_equal(name_at(&b, 0x1060), "resolver");
+	assert_string_equal(name_at(&b, 0x1060), "resolver@ifunc");
+	assert_string_equal(name_at(&b, 0x1070), "_sized");
+	assert_string_equal(name_at(&b, 0x1078), "");
+	assert_string_equal(name_at(&b, 0x1080), "foo::bar.part.0.cold");
+	assert_string_equal(name_at(&b, 0x1090), "foo::pad.llvm.12");
 	free(b.bytes.at);
 }
 
@@ -362,7 +371,7 @@ static void ifunc_slots_of_static_programs(void **state)
 	e.sections[index].sh_entsize = sizeof(r);
 	build_from(&e, -1, &b);
 	assert_string_equal(name_at(&b, 0x1108), "memcpy@plt");
-	assert_string_equal(name_at(&b, 0x1808), "memcpy");
+	assert_string_equal(name_at(&b, 0x1808), "memcpy@ifunc");
 	free(b.bytes.at);
 }
 

@@ -155,6 +155,54 @@ static void same_library_same_function(void **state)
 			     symbols_function(bed->sy, c, 0x210));
 }
 
+static void parts_count_as_their_function(void **state)
+{
+	struct bed *bed = *state;
+	uint32_t image = file(bed, 10, 7, "/lib/libfoo.so"), other;
+
+	bed->images.state = IMAGE_LOADED;
+	bed->images.name = "symbol_2.part.0.cold";
+	assert_string_equal(info_of(bed, image, 0x110).name, "symbol_2");
+	assert_int_equal(symbols_function(bed->sy, image, 0x110),
+			 symbols_function(bed->sy, image, 0x210));
+	symbols_full_names(bed->sy);
+	other = file(bed, 10, 8, "/lib/libfoo.so");
+	assert_string_equal(info_of(bed, other, 0x110).name, "symbol_2.part.0.cold");
+	assert_int_not_equal(symbols_function(bed->sy, other, 0x110),
+			     symbols_function(bed->sy, other, 0x210));
+}
+
+static void tiers_count_as_one(void **state)
+{
+	static const char *const pairs[][2] = {
+		{ "LazyCompile:*hot a.js:3", "LazyCompile:hot a.js:3" },
+		{ "JS:~hot a.js:3", "JS:hot a.js:3" },
+		{ "JS:^hot a.js:3", "JS:hot a.js:3" },
+		{ "JS:+'hot a.js:3", "JS:hot a.js:3" },
+		{ "JS:*", "JS:*" },
+		{ "JS:", "JS:" },
+		{ "Builtin:*x", "Builtin:*x" },
+		{ "RegExp:~a*", "RegExp:~a*" },
+		{ "int32 [a] P::Main()[OptimizedTier1]", "int32 [a] P::Main()" },
+		{ "void [a] P::Main()[PreJIT]", "void [a] P::Main()" },
+		{ "int[] [a] P::Main()[x]", "int[] [a] P::Main()[x]" },
+		{ "[Tier1]", "[Tier1]" },
+		{ "", "" },
+	};
+	char out[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		size_t len = fold_tier(out, sizeof(out), pairs[i][0], strlen(pairs[i][0]));
+
+		assert_int_equal(len, strlen(pairs[i][1]));
+		assert_memory_equal(out, pairs[i][1], len);
+	}
+	assert_int_equal(fold_tier(out, 5, "JS:*hot", 7), 5);
+	assert_memory_equal(out, "JS:ho", 5);
+	assert_int_equal(fold_tier(out, 2, "JS:*hot", 7), 2);
+}
+
 static void without_symbols(void **state)
 {
 	struct bed *bed = *state;
@@ -301,7 +349,7 @@ static void jit(void **state)
 			 symbols_function(bed->sy, image, 0x10020));
 	write_file(path, "10000 100 LazyCompile:*hot\033 a.js\n10200 10 other\n");
 	assert_true(symbols_refresh(bed->sy, 1000000000));
-	assert_string_equal(info_of(bed, image, 0x10010).name, "LazyCompile:*hot? a.js");
+	assert_string_equal(info_of(bed, image, 0x10010).name, "LazyCompile:hot? a.js");
 	assert_string_equal(info_of(bed, image, 0x10010).module, "[jit]");
 	assert_true(info_of(bed, image, 0x10010).named);
 	function = symbols_function(bed->sy, image, 0x10010);
@@ -406,6 +454,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(loading_then_named, setup, teardown),
 		cmocka_unit_test_setup_teardown(same_library_same_function, setup, teardown),
+		cmocka_unit_test_setup_teardown(parts_count_as_their_function, setup, teardown),
+		cmocka_unit_test(tiers_count_as_one),
 		cmocka_unit_test_setup_teardown(without_symbols, setup, teardown),
 		cmocka_unit_test_setup_teardown(places_are_bounded, setup, teardown),
 		cmocka_unit_test_setup_teardown(special_images, setup, teardown),
