@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define TABLE_MAGIC 0x31656c6261747470ull /* "pttable1" in little endian */
-#define TABLE_VERSION 1u
+#define TABLE_VERSION 2u
 #define TABLE_BUILD_ID_MAX 20
 #define TABLE_NO_SYMBOL UINT32_MAX
 

@@ -224,7 +224,7 @@ def table_seeds():
     symbols += struct.pack("<QIIIBB2x", 0x1200, 0x40, 13, 2**32 - 1, 3, 1)
     segment = struct.pack("<4Q", 0, 0x2000, 0x1000, 0x2000)
 
-    def table(magic=0x31656c6261747470, version=1, nr=3, extra=b""):
+    def table(magic=0x31656c6261747470, version=2, nr=3, extra=b""):
         header = 88
         at = header, header + len(segment), header + len(segment) + len(symbols)
         size = at[2] + len(names)
@@ -233,7 +233,7 @@ def table_seeds():
 
     write("table", "good", table())
     write("table", "too-many-symbols", table(nr=2**32 - 1))
-    write("table", "other-version", table(version=2))
+    write("table", "other-version", table(version=1))
     write("table", "trailing-bytes", table(extra=b"more"))
 
 
