@@ -13,6 +13,7 @@
 #include "image/loader.h"
 #include "park.h"
 #include "record/decode.h"
+#include "ring/trim.h"
 #include "unwind/chain.h"
 #include "unwind/unwind.h"
 
@@ -270,6 +271,18 @@ static struct walked walk_chain(struct pipeline *pl, const struct record *r,
 	return w;
 }
 
+/* Stacks of this thread need not be copied further than this one was read. */
+static void tell_trim(struct trim *t, const struct record *r, const struct unwind_regs *regs,
+		      const struct unwound *u)
+{
+	uint64_t sp = unwind_sp(regs);
+
+	if (u->end == UNWIND_COMPLETE)
+		trim_read_to(t, r->sid.tid, sp + u->read_bytes);
+	else if (u->end != UNWIND_WAIT && u->end != UNWIND_DEEP)
+		trim_ended(t, r->sid.tid, sp + ((r->sample.stack.bytes.size + 7) & ~7u));
+}
+
 /* The kernel's part by its chain, the user's by registers and stack. */
 static struct walked walk_stack(struct pipeline *pl, const struct record *r)
 {
@@ -296,6 +309,8 @@ static struct walked walk_stack(struct pipeline *pl, const struct record *r)
 	}
 	u = unwind_user(p->unwinder, pl->space, (pid_t)r->sid.pid, &regs, &r->sample.stack.bytes,
 			p->places + w.nr, MAX_FRAMES - w.nr);
+	if (p->config.trim)
+		tell_trim(p->config.trim, r, &regs, &u);
 	w.nr += u.nr;
 	w.end = ends[u.end];
 	w.wait = u.end == UNWIND_WAIT;

@@ -33,6 +33,7 @@ struct pipeline_config {
 	struct loader *loader; /* reads files; borrowed.  NULL: they are read in this process */
 	struct cache *cache;   /* keeps tables of what the loader read; borrowed, may be NULL */
 	bool full_names;       /* symbols_full_names() */
+	struct trim *trim;     /* is told how far stacks were read; borrowed.  NULL: nobody is */
 	bool live;             /* /proc may be asked for what records did not tell */
 	/* Called with each record once it has been applied, in time order; may be NULL. */
 	void (*on_record)(void *ctx, const struct record *r);

@@ -17,6 +17,21 @@
 #define LANE_SAMPLES_LEAST (64u << 10)
 #define LANES_ALL (16u << 20)
 
+/* The stack pointer among the registers of a sample (asm/perf_regs.h). */
+#if defined(__aarch64__)
+#define SP_BIT 31
+#else
+#define SP_BIT 7
+#endif
+
+int rings_init(struct rings *r, const struct sampler *sp)
+{
+	const struct layout *l = sampler_stack_layout(sp);
+
+	r->trim = trim_new(l->sample_type, l->regs_user, SP_BIT);
+	return r->trim ? 0 : -ENOMEM;
+}
+
 static uint32_t share(uint32_t all, uint32_t most, uint32_t least, size_t nr_cpus)
 {
 	uint64_t each = all / nr_cpus;
@@ -122,6 +137,7 @@ int rings_start(struct rings *r, const struct sampler *sp, struct reason *why)
 			.lane = r->at[i].lane,
 			.cpu = sampler_cpu(sp, i / NR_RING_USES),
 			.side_band = side,
+			.trim = r->trim,
 		};
 	}
 	err = readers_start(&r->readers, rings, r->nr, why);
@@ -137,5 +153,6 @@ void rings_close(struct rings *r)
 		lane_free(r->at[i].lane);
 	}
 	free(r->at);
+	trim_free(r->trim);
 	*r = (struct rings){ 0 };
 }

@@ -15,6 +15,7 @@
 #include "ring/lane.h"
 #include "ring/reader.h"
 #include "ring/ring.h"
+#include "ring/trim.h"
 
 struct ring_slot {
 	struct ring ring;
@@ -26,7 +27,11 @@ struct rings {
 	struct readers *readers;
 	struct ring_slot *at; /* CPU by CPU: by enum ring_use */
 	size_t nr;
+	struct trim *trim; /* told by who unwinds; used by the readers */
 };
+
+/* Before rings_map().  0 or -ENOMEM. */
+int rings_init(struct rings *r, const struct sampler *sp);
 
 /*
  * Maps the rings of @sp, smaller where the quota of locked memory does not allow more (told in

@@ -149,6 +149,7 @@ static int open_pipeline(struct session *s, struct reason *why)
 		.cache = s->p->cache,
 		.own_pid = getpid(),
 		.full_names = s->options->full_names,
+		.trim = s->p->rings.trim,
 		.live = true,
 		.on_record = on_record,
 		.ctx = s,
@@ -227,6 +228,8 @@ int session_open(struct session *s, const struct options *o, struct reason *why)
 		target.on_exec = true;
 	}
 	err = open_sampler(s, &target, why);
+	if (!err && rings_init(&s->p->rings, s->sampler))
+		err = reason_set(why, -ENOMEM, "out of memory");
 	if (!err)
 		err = open_pipeline(s, why);
 	if (!err)

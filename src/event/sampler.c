@@ -362,6 +362,11 @@ const struct layout *sampler_common_layout(const struct sampler *sp)
 	return &sp->layouts[LAYOUT_PLAIN];
 }
 
+const struct layout *sampler_stack_layout(const struct sampler *sp)
+{
+	return &sp->layouts[LAYOUT_CALLCHAIN | LAYOUT_STACK];
+}
+
 uint32_t sampler_serial(const struct sampler *sp)
 {
 	return sp->sampling.serial;

@@ -143,6 +143,8 @@ uint64_t sampler_fixed_period(const struct sampler *sp, uint32_t serial);
 /* The layout all our records share for their fixed fields (IDENTIFIER): enough for record_peek().
  */
 const struct layout *sampler_common_layout(const struct sampler *sp);
+/* The layout of samples with a copy of the stack: of all but those that tell no period. */
+const struct layout *sampler_stack_layout(const struct sampler *sp);
 uint32_t sampler_serial(
 	const struct sampler *sp); /* of the current sampling; rises with each reopening */
 

@@ -144,11 +144,16 @@ static bool hand_over(struct slot *s, const struct ring_record *rec)
 {
 	bool sample = !s->at.side_band && rec->type == PERF_RECORD_SAMPLE;
 	bool may_drop = sample || !lane_can_hold(s->at.lane, rec->size);
-	void *at =
-		lane_reserve(s->at.lane, rec->size, rec->type & INT32_MAX, sample ? s->spare : 0);
+	struct trimmed part;
+	bool trimmed = sample && s->at.trim && trim_sample(s->at.trim, rec, &part);
+	void *at = lane_reserve(s->at.lane, trimmed ? part.size : rec->size, rec->type & INT32_MAX,
+				sample ? s->spare : 0);
 
 	if (at) {
-		ring_copy(rec, at);
+		if (trimmed)
+			trim_copy(rec, &part, at);
+		else
+			ring_copy(rec, at);
 		count(&s->records);
 	} else if (may_drop) {
 		count(&s->dropped);
@@ -178,7 +183,6 @@ static enum filled fill(struct slot *s)
 	return FILLED_ALL;
 }
 
-/* One pass; the numbers are those of the text above. */
 /*
  * Must the main thread be woken?  For side-band at once: files are opened while they are there. For
  * samples when the lane fills up, or when it asked: else they wait for its next refresh.
@@ -191,6 +195,7 @@ static bool wants_wake(const struct slot *s, uint64_t from, bool asked)
 			       : lane_past_half(s->at.lane, from);
 }
 
+/* One pass; the numbers are those of the text above. */
 static void drain(struct readers *r, struct slot *s, bool asked)
 {
 	uint64_t now = clock_ns(); /* 1 */

@@ -35,15 +35,17 @@
 #include "base/reason.h"
 #include "ring/lane.h"
 #include "ring/ring.h"
+#include "ring/trim.h"
 
 #define READERS_MAX_THREADS 16
 
 struct reader_ring {
 	int fd; /* readable (edge) when the ring has something; borrowed; -1: only nudges */
-	struct ring *ring; /* borrowed; only its reader touches it until readers_stop() */
-	struct lane *lane; /* borrowed; its reader is the producer, the caller the consumer */
-	uint32_t cpu;      /* rings of one CPU are served by one thread, in the order given */
-	bool side_band;    /* nothing of it may be dropped, whatever its type */
+	struct ring *ring;       /* borrowed; only its reader touches it until readers_stop() */
+	struct lane *lane;       /* borrowed; its reader is the producer, the caller the consumer */
+	uint32_t cpu;            /* rings of one CPU are served by one thread, in the order given */
+	bool side_band;          /* nothing of it may be dropped, whatever its type */
+	const struct trim *trim; /* what of samples is left in the ring; borrowed; NULL: nothing */
 };
 
 struct reader_stats {

@@ -38,6 +38,8 @@ enum step stack_word(const struct stack_copy *stack, uint64_t addr, uint64_t *re
 	if (at >= stack->size || stack->size - at < 8)
 		return STEP_CUT;
 	memcpy(ret, stack->at + at, 8);
+	if (at + 8 > *stack->read_to)
+		*stack->read_to = at + 8;
 	return STEP_OK;
 }
 

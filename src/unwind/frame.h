@@ -28,6 +28,7 @@ const struct machine *machine_of(enum unwind_machine machine);
 struct stack_copy {
 	const uint8_t *at;
 	uint64_t sp, size;
+	uint64_t *read_to; /* one byte past the furthest that stack_word() gave */
 };
 
 struct frame {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The rule of nearly every x86-64 frame in one word: CFA = sp or bp + offset, the return address
- * right below it, bp and bx unchanged or saved below.  Private to this folder.
+ * right below it, bp and bx unchanged or saved below (so that nothing above the CFA is read).
+ *Private to this folder.
  *
  *	bit 0		1, which no pointer to a rule has
  *	bit 1		the CFA is by bp
@@ -59,13 +60,13 @@ static inline uint64_t plain_of(const struct unwind_rule *r)
 	fits &= plain_offset(r->cfa_offset, 4, &plain);
 	if (r->bp == RULE_AT_CFA) {
 		plain |= PLAIN_BP_SAVED;
-		fits &= plain_offset(r->bp_offset, 24, &plain);
+		fits &= plain_offset(r->bp_offset, 24, &plain) && r->bp_offset < 0;
 	} else {
 		fits &= r->bp == RULE_SAME;
 	}
 	if (r->bx == RULE_AT_CFA) {
 		plain |= PLAIN_BX_SAVED;
-		fits &= plain_offset(r->bx_offset, 44, &plain);
+		fits &= plain_offset(r->bx_offset, 44, &plain) && r->bx_offset < 0;
 	} else {
 		fits &= r->bx == RULE_SAME;
 	}

@@ -153,6 +153,17 @@ static const enum unwind_end ends[] = {
 	[STEP_BROKEN] = UNWIND_BROKEN,
 };
 
+/* All that was read lies below the outermost frame's sp, but where other than plain steps looked
+ * further; it is elsewhere where that frame is on another stack. */
+static void read_up_to(const struct hot *h, const struct stack_copy *stack, struct unwound *ret)
+{
+	uint64_t below_sp = h->sp - stack->sp;
+
+	if (below_sp > stack->size)
+		below_sp = stack->size;
+	ret->read_bytes = (uint32_t)(below_sp > *stack->read_to ? below_sp : *stack->read_to);
+}
+
 /* Any step.  false: the walk ends here, as *@ret tells. */
 static bool slow_step(struct hot *h, struct frame *f, const struct stack_copy *stack,
 		      const struct code_view *view, const struct code *code, struct unwound *ret)
@@ -165,8 +176,10 @@ static bool slow_step(struct hot *h, struct frame *f, const struct stack_copy *s
 		return false;
 	}
 	*h = hot_of(f);
-	if (how != STEP_OK)
+	if (how != STEP_OK) {
 		ret->end = ends[how];
+		read_up_to(h, stack, ret);
+	}
 	return how == STEP_OK;
 }
 
@@ -201,6 +214,7 @@ static void walk(struct frame *f, const struct stack_copy *stack, const struct c
 		h.known &= f->machine->followed;
 		if (h.pc == 0) {
 			ret->end = UNWIND_COMPLETE;
+			read_up_to(&h, stack, ret);
 			return;
 		}
 		err = code_find(view, f->exact ? h.pc : h.pc - 1, &code);
@@ -221,12 +235,18 @@ static void walk(struct frame *f, const struct stack_copy *stack, const struct c
 	}
 }
 
+uint64_t unwind_sp(const struct unwind_regs *regs)
+{
+	return regs->value[machine_of(regs->machine)->sp];
+}
+
 struct unwound unwind_user(struct unwinder *u, struct space *s, pid_t pid,
 			   const struct unwind_regs *regs, const struct bytes *stack,
 			   struct place *places, uint32_t max)
 {
 	struct frame f = { .machine = machine_of(regs->machine), .regs = *regs, .exact = true };
-	struct stack_copy copy = { stack->at, regs->value[f.machine->sp], stack->size };
+	uint64_t read_to = 0;
+	struct stack_copy copy = { stack->at, unwind_sp(regs), stack->size, &read_to };
 	struct code_view view = { &u->code, s, pid, space_generation(s, pid) };
 	struct unwound ret = { 0 };
 	const struct code *code;

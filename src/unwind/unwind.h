@@ -32,6 +32,8 @@ struct unwound {
 	enum unwind_end end;
 	uint32_t waiting;            /* UNWIND_WAIT: an image */
 	uint32_t by_rules, by_guess; /* frames found by rows, and by guarded rules */
+	uint32_t read_bytes; /* UNWIND_COMPLETE: no byte of the stack's copy beyond so many was
+				needed */
 };
 
 struct unwinder;
@@ -64,6 +66,7 @@ struct unwind_regs {
 enum unwind_machine unwind_machine_of(const char *arch, uint64_t regs_user);
 bool unwind_regs_of(const struct sample_regs *regs, enum unwind_machine machine,
 		    struct unwind_regs *ret);
+uint64_t unwind_sp(const struct unwind_regs *regs); /* the stack pointer among them */
 
 /*
  * Unwinds process @pid from @regs and @stack (bytes from sp upwards).  Return addresses are looked

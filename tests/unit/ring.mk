@@ -2,7 +2,8 @@
 check_PROGRAMS += \
 	tests/unit/test_lane \
 	tests/unit/test_reader \
-	tests/unit/test_ring
+	tests/unit/test_ring \
+	tests/unit/test_trim
 
 live_programs += tests/live/test_ring_live
 tests_live_test_ring_live_SOURCES = tests/live/test_ring_live.c
@@ -13,3 +14,5 @@ tests_unit_test_reader_SOURCES = tests/unit/test_reader.c tests/unit/fake_ring.h
 tests_unit_test_reader_LDADD = $(unit_LDADD)
 tests_unit_test_ring_SOURCES = tests/unit/test_ring.c tests/unit/fake_ring.h
 tests_unit_test_ring_LDADD = $(unit_LDADD)
+tests_unit_test_trim_SOURCES = tests/unit/test_trim.c
+tests_unit_test_trim_LDADD = $(unit_LDADD)

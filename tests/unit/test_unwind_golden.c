@@ -123,6 +123,31 @@ static void read_stack(struct golden *g, char *at)
 	assert_int_equal(g->stack.nr, g->stack_bytes / 8);
 }
 
+/* A copy that ends where reading of a complete stack did gives the same, one word less does not. */
+static void check_shorter(struct golden *g, const struct place *places, const struct unwound *u)
+{
+	struct bytes stack = { (const uint8_t *)g->stack.at, u->read_bytes };
+	struct place again[FRAMES];
+	struct unwound short_u;
+
+	if (u->end != UNWIND_COMPLETE)
+		return;
+	assert_in_range(u->read_bytes, 0, g->stack.nr * 8);
+	short_u = unwind_user(g->unwinder, g->space, PID, &g->regs, &stack, again, FRAMES);
+	assert_int_equal(short_u.end, UNWIND_COMPLETE);
+	assert_int_equal(short_u.nr, u->nr);
+	assert_int_equal(short_u.read_bytes, u->read_bytes);
+	for (uint32_t i = 0; i < u->nr; i++) {
+		assert_int_equal(again[i].image, places[i].image);
+		assert_int_equal(again[i].offset, places[i].offset);
+	}
+	if (u->read_bytes < 8)
+		return;
+	stack.size -= 8;
+	short_u = unwind_user(g->unwinder, g->space, PID, &g->regs, &stack, again, FRAMES);
+	assert_int_not_equal(short_u.end, UNWIND_COMPLETE);
+}
+
 static void check_chain(struct golden *g, char *at)
 {
 	struct bytes stack = { (const uint8_t *)g->stack.at, (uint32_t)g->stack.nr * 8 };
@@ -140,6 +165,7 @@ static void check_chain(struct golden *g, char *at)
 	}
 	assert_int_equal(u.nr, nr);
 	assert_int_equal(u.end, g->end);
+	check_shorter(g, places, &u);
 	g->samples++;
 	g->frames += nr;
 	g->guesses += u.by_guess;
