@@ -18,6 +18,7 @@ libptop_a_SOURCES += \
 	src/park.c src/park.h \
 	src/pipeline.c src/pipeline.h \
 	src/report_fill.c src/report_fill.h \
+	src/rescan.c src/rescan.h \
 	src/rings.c src/rings.h \
 	src/session.c src/session.h \
 	src/settle.c src/settle.h

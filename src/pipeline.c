@@ -6,22 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/vec.h"
 #include "clock.h"
 #include "hold.h"
 #include "image/loader.h"
 #include "park.h"
 #include "record/decode.h"
+#include "rescan.h"
 #include "ring/trim.h"
 #include "unwind/chain.h"
 #include "unwind/unwind.h"
 
-#define MAX_FRAMES 1024u   /* of one stack; the kernel's own limit is lower */
-#define RECORDS_A_LOOK 32  /* between two looks at the clock */
-#define RESCAN_NS NS_PER_S /* a process is re-read at most this often */
+#define MAX_FRAMES 1024u  /* of one stack; the kernel's own limit is lower */
+#define RECORDS_A_LOOK 32 /* between two looks at the clock */
 #define RESCANS_A_TIDY 8
-#define MAX_RESCANS_KNOWN 4096
 #define TRIM_NS (5 * NS_PER_S)
 #define FOLD_AFTER_NS (30 * NS_PER_S) /* dead tasks keep their own row as long */
 #define NODES_BEFORE_PRUNE 32768u
@@ -38,8 +36,7 @@ struct pipeline_private {
 	bool flushing;            /* nothing waits for images */
 	uint32_t park_generation; /* of the symbols, when the parking was last gone through */
 
-	struct map rescans; /* pid -> when it was last re-read */
-	VEC(pid_t) wanting; /* processes to re-read */
+	struct rescans rescans; /* processes to re-read */
 
 	uint64_t trimmed_ns;
 	size_t nodes_kept; /* left by the last pruning */
@@ -103,6 +100,8 @@ int pipeline_init(struct pipeline *pl, const struct pipeline_config *c)
 		return -ENOMEM;
 	}
 	pl->p->config = *c;
+	if (pl->p->config.max_stack > MAX_FRAMES)
+		pl->p->config.max_stack = MAX_FRAMES;
 	pl->p->machine = UNWIND_HERE;
 	if (c->full_names)
 		symbols_full_names(pl->symbols);
@@ -132,8 +131,7 @@ void pipeline_done(struct pipeline *pl)
 		vec_done(&p->kinds);
 		park_done(&p->park);
 		hold_done(&p->hold);
-		map_done(&p->rescans);
-		vec_done(&p->wanting);
+		rescans_done(&p->rescans);
 		vec_done(&p->used_nodes);
 		vec_done(&p->used_tasks);
 		vec_done(&p->used_images);
@@ -178,23 +176,11 @@ void pipeline_push(struct pipeline *pl, uint32_t source, uint64_t time_ns, const
 		pl->counts.failed++;
 }
 
-/* A process whose mappings do not explain its samples: read it again, soon but not often. */
+/* A process whose mappings do not explain its samples. */
 static void want_rescan(struct pipeline *pl, pid_t pid, uint64_t now_ns)
 {
-	struct pipeline_private *p = pl->p;
-	uint64_t *last;
-
-	if (!p->config.live || pid <= 0)
-		return;
-	last = map_find(&p->rescans, (uint64_t)(uint32_t)pid);
-	if (last && now_ns - *last < RESCAN_NS)
-		return;
-	if (p->rescans.nr >= MAX_RESCANS_KNOWN) {
-		map_done(&p->rescans);
-		p->rescans = (struct map){ 0 };
-	}
-	if (map_set(&p->rescans, (uint64_t)(uint32_t)pid, now_ns) == 0)
-		(void)vec_push(&p->wanting, pid);
+	if (pl->p->config.live)
+		rescans_want(&pl->p->rescans, pid, now_ns);
 }
 
 static bool is_own(const struct pipeline_config *c, pid_t pid)
@@ -442,20 +428,42 @@ static void unpark(struct pipeline *pl)
 	park_pack(&p->park);
 }
 
-/* Samples held for images get another attempt. */
+/* The rows of the image are not there yet. */
+static bool still_waits(struct pipeline *pl, const struct held *e)
+{
+	const struct unwind_rule *rule;
+
+	return !pl->p->flushing && images_rule(pl->images, e->waiting, 0, &rule) == -EAGAIN;
+}
+
+static bool all_wait(struct pipeline *pl)
+{
+	const struct hold *h = &pl->p->hold;
+
+	for (size_t i = 0; i < h->entries.nr; i++)
+		if ((!i || h->entries.at[i].waiting != h->entries.at[i - 1].waiting) &&
+		    !still_waits(pl, &h->entries.at[i]))
+			return false;
+	return true;
+}
+
+/* Samples held for images that are there now get another attempt. */
 static void unhold(struct pipeline *pl)
 {
 	struct pipeline_private *p = pl->p;
 	struct hold round;
 	struct record r;
 
-	if (!p->hold.entries.nr)
+	if (all_wait(pl))
 		return;
 	hold_take(&p->hold, &round);
 	for (size_t i = 0; i < round.entries.nr; i++) {
 		const struct held *e = &round.entries.at[i];
 		const uint8_t *bytes = hold_bytes_of(&round, e);
 
+		if (still_waits(pl, e) &&
+		    hold_add(&p->hold, bytes, e->size, e->kind, e->waiting) == 0)
+			continue;
 		if (record_decode(&p->kinds.at[e->kind].layout, bytes, e->size, &r) == 0)
 			unwind_sample(pl, &r, bytes, e->kind);
 	}
@@ -474,11 +482,26 @@ static void see_names(struct pipeline *pl, uint64_t now_ns)
 	unpark(pl);
 }
 
+/* Takes what was read of images meanwhile, and has more read; false when nothing changed. */
+static bool look_at_images(struct pipeline *pl, uint64_t now_ns, uint64_t until_ns)
+{
+	if (!images_work(pl->images, until_ns - now_ns))
+		return false;
+	unhold(pl);
+	see_names(pl, now_ns);
+	return true;
+}
+
 bool pipeline_work(struct pipeline *pl, uint64_t until_ns)
 {
 	struct ordered o;
 	uint64_t now;
 
+	/* However many records there are, those that wait for the loader get their turn. */
+	if (images_fd(pl->images) >= 0 && images_wanting(pl->images) && order_pending(pl->order)) {
+		now = clock_ns();
+		look_at_images(pl, now, until_ns > now ? until_ns : now);
+	}
 	for (;;) {
 		for (int i = 0; i < RECORDS_A_LOOK; i++) {
 			if (!order_pop(pl->order, &o))
@@ -494,12 +517,8 @@ images:
 		now = clock_ns();
 		if (now >= until_ns)
 			return true;
-		if (images_work(pl->images, until_ns - now)) {
-			unhold(pl);
-			see_names(pl, now);
-		} else if (images_fd(pl->images) >= 0) {
+		if (!look_at_images(pl, now, until_ns) && images_fd(pl->images) >= 0)
 			break; /* the loader is at it */
-		}
 	}
 	return false;
 }
@@ -570,15 +589,11 @@ static void trim(struct pipeline *pl, uint64_t now_ns)
 void pipeline_tidy(struct pipeline *pl, uint64_t now_ns)
 {
 	struct pipeline_private *p = pl->p;
-	size_t nr = p->wanting.nr < RESCANS_A_TIDY ? p->wanting.nr : RESCANS_A_TIDY;
+	pid_t wanting[RESCANS_A_TIDY];
+	size_t nr = rescans_take(&p->rescans, wanting, RESCANS_A_TIDY);
 
 	for (size_t i = 0; i < nr; i++)
-		space_scan(pl->space, p->wanting.at[i], now_ns);
-	if (nr) {
-		memmove(p->wanting.at, p->wanting.at + nr,
-			(p->wanting.nr - nr) * sizeof(p->wanting.at[0]));
-		p->wanting.nr -= nr;
-	}
+		space_scan(pl->space, wanting[i], now_ns);
 	see_names(pl, now_ns);
 	if (now_ns - p->trimmed_ns >= TRIM_NS) {
 		p->trimmed_ns = now_ns;
