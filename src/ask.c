@@ -28,6 +28,17 @@ void asker_done(struct asker *a)
 	a->cache = NULL;
 }
 
+uint8_t asker_hide(const struct options *o)
+{
+	uint8_t hide = (o->show_idle ? 0 : SAMPLE_IDLE) | (o->show_own ? 0 : SAMPLE_OWN);
+
+	if (o->input && o->sampling.exclude_kernel)
+		hide |= SAMPLE_KERNEL;
+	if (o->input && o->sampling.exclude_user)
+		hide |= SAMPLE_USER;
+	return hide;
+}
+
 double asker_cpus(const struct asker *a, uint64_t weight, uint64_t samples, double seconds)
 {
 	const struct sampling *s = session_sampling(a->session);
@@ -66,10 +77,10 @@ static void measure_timeline(struct asker *a, const struct ui_question *q,
 		m->timeline_full = width * m->nr_cpus;
 	if (q->frozen) {
 		strip.from_ns = q->to_ns > width * BUCKETS ? q->to_ns - width * BUCKETS : 0;
-		query_timeline(a->session->pipeline.store, &strip, a->buckets, BUCKETS);
+		query_timeline(a->session->pipeline->store, &strip, a->buckets, BUCKETS);
 		return;
 	}
-	timeline_update(&a->timeline, a->session->pipeline.store, query->event, query->hide, width,
+	timeline_update(&a->timeline, a->session->pipeline->store, query->event, query->hide, width,
 			q->to_ns);
 	/* The newest bucket is still filling: leave it out. */
 	for (size_t i = 0; i < BUCKETS; i++)
@@ -79,11 +90,11 @@ static void measure_timeline(struct asker *a, const struct ui_question *q,
 uint64_t asker_from(const struct asker *a, uint64_t from_ns)
 {
 	const struct session *s = a->session;
-	uint64_t oldest = store_oldest_ns(s->pipeline.store);
+	uint64_t oldest = store_oldest_ns(s->pipeline->store);
 
 	if (from_ns < s->start_ns)
 		from_ns = s->start_ns;
-	return store_dropped(s->pipeline.store) && oldest > from_ns ? oldest : from_ns;
+	return store_dropped(s->pipeline->store) && oldest > from_ns ? oldest : from_ns;
 }
 
 static void measure(struct asker *a, const struct ui_question *q, const struct query *query,
@@ -94,7 +105,7 @@ static void measure(struct asker *a, const struct ui_question *q, const struct q
 
 	*m = (struct ui_measure){
 		.seconds = q->to_ns > from ? (double)(q->to_ns - from) / 1e9 : 0,
-		.nr_cpus = (uint32_t)sampler_nr_cpus(s->sampler),
+		.nr_cpus = session_nr_cpus(s),
 		.idle_cpus = NAN,
 	};
 	m->cpus = asker_cpus(a, answer->weight, answer->samples, m->seconds);
@@ -105,12 +116,12 @@ static void measure(struct asker *a, const struct ui_question *q, const struct q
 
 int ask(struct asker *a, const struct ui_question *q, struct answer *ret, struct ui_measure *m)
 {
-	struct pipeline *pl = &a->session->pipeline;
+	struct pipeline *pl = a->session->pipeline;
 	const struct naming *naming;
 	struct query query = {
 		.from_ns = q->from_ns,
 		.to_ns = q->to_ns,
-		.event = session_event(a->session),
+		.event = a->session->event,
 		.hide = q->hide,
 		.orientation = q->orientation,
 		.expanded = q->all ? NULL : q->expanded,

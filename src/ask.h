@@ -29,6 +29,9 @@ int ask(struct asker *a, const struct ui_question *q, struct answer *ret, struct
  * sample held. */
 uint64_t asker_from(const struct asker *a, uint64_t from_ns);
 
+/* The kinds of samples that the command line leaves out of what is shown: SAMPLE_* bits. */
+uint8_t asker_hide(const struct options *o);
+
 /* CPUs that a weight and samples mean over @seconds; NAN where the event does not measure time. */
 double asker_cpus(const struct asker *a, uint64_t weight, uint64_t samples, double seconds);
 

@@ -2,6 +2,8 @@
 #include "control.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,11 +22,48 @@ static int probe(struct control *c)
 	return probe_all(c->session->options->target.kind, &c->events, &c->nr_events);
 }
 
+/* The events of a recording, with their samples. */
+static int recorded_menu(struct control *c, struct ui *ui)
+{
+	VEC(struct ui_event) rows = { 0 };
+	VEC(char *) names = { 0 };
+	const struct event *e;
+	uint64_t samples;
+	int err = 0;
+
+	for (size_t i = 0; !err && (e = session_event(c->session, i, &samples)); i++) {
+		char *name = strdup(e->name), help[48];
+		char *text;
+
+		snprintf(help, sizeof(help), "%" PRIu64 " samples", samples);
+		text = strdup(help);
+		err = !name || !text || vec_push(&names, name) || vec_push(&names, text)
+			      ? -ENOMEM
+			      : vec_push(&rows, ((struct ui_event){
+							.name = name,
+							.group = "recorded",
+							.help = text,
+							.usable = samples != 0,
+							.why = samples ? "" : "no samples",
+						}));
+	}
+	if (!err)
+		err = ui_set_events(ui, rows.at, rows.nr);
+	for (size_t i = 0; i < names.nr; i++)
+		free(names.at[i]);
+	vec_done(&names);
+	vec_done(&rows);
+	return err;
+}
+
 int control_menu(struct control *c, struct ui *ui)
 {
 	VEC(struct ui_event) rows = { 0 };
-	int err = probe(c);
+	int err;
 
+	if (session_recorded(c->session))
+		return recorded_menu(c, ui);
+	err = probe(c);
 	if (!err)
 		err = vec_reserve(&rows, c->nr_events);
 	for (size_t i = 0; !err && i < c->nr_events; i++) {
@@ -54,11 +93,33 @@ static bool same_event(const char *row, const char *name)
 	return strncmp(row, name, len) == 0 && (name[len] == 0 || name[len] == ':');
 }
 
+/* The next (@step 1) or previous (-1) event of a recording that has samples. */
+static int step_recorded(struct control *c, int step, struct sampling *s, struct reason *why)
+{
+	const struct event *e;
+	uint64_t samples;
+	size_t nr = 0, at = 0;
+
+	for (; (e = session_event(c->session, nr, &samples)); nr++)
+		if (strcmp(e->name, s->event.name) == 0)
+			at = nr;
+	for (size_t i = 1; i < nr; i++) {
+		e = session_event(c->session, (at + (step > 0 ? i : nr - i)) % nr, &samples);
+		if (samples) {
+			s->event = *e;
+			return 0;
+		}
+	}
+	return reason_set(why, -ENOENT, "the recording has no samples of another event");
+}
+
 /* The next (@step 1) or previous (-1) event that can be opened, round the table. */
 static int step_event(struct control *c, int step, struct sampling *s, struct reason *why)
 {
 	size_t at = 0;
 
+	if (session_recorded(c->session))
+		return step_recorded(c, step, s, why);
 	if (probe(c))
 		return reason_set(why, -ENOMEM, "out of memory");
 	while (at < c->nr_events && !same_event(c->events[at].row->name, s->event.name))
@@ -106,6 +167,10 @@ static int wanted_sampling(struct control *c, const struct ui_control *wish, str
 	case UI_EVENT_PREVIOUS:
 		return step_event(c, -1, s, why);
 	case UI_EVENT_SET:
+		if (session_recorded(c->session)) {
+			snprintf(s->event.name, sizeof(s->event.name), "%.63s", wish->name);
+			return 0;
+		}
 		return event_parse(wish->name, &s->event, why);
 	case UI_RATE_HALVE:
 		return scale_rate(s, false, why);
@@ -131,7 +196,7 @@ int control_apply(struct control *c, const struct ui_control *wish, struct reaso
 
 	if (err)
 		return err;
-	if (c->session->ended_ns) {
+	if (c->session->ended_ns && !session_recorded(c->session)) {
 		if (wish->kind == UI_SAMPLE_KERNEL || wish->kind == UI_SAMPLE_USER)
 			return 0;
 		return reason_set(why, -ESRCH, "the target has ended: nothing is sampled any more");

@@ -14,6 +14,7 @@
 #include "control.h"
 #include "loop.h"
 #include "output/text.h"
+#include "progress.h"
 #include "report_fill.h"
 #include "screen/screen.h"
 #include "settle.h"
@@ -34,13 +35,15 @@ struct live {
 	uint64_t shown_ns; /* up to when the last refresh showed; 0: there was none */
 	uint64_t counted_ns, counted_samples; /* for samples a second */
 	double samples_per_s;
+	double delay_s;
+	bool told; /* how the reading of a recording ended */
 };
 
 static struct ui *make_ui(const struct session *s, bool ascii)
 {
 	const struct options *o = s->options;
 	struct ui_names names = {
-		.ctx = s->pipeline.names,
+		.ctx = s->pipeline->names,
 		.function = names_function,
 		.group = names_group,
 	};
@@ -49,8 +52,7 @@ static struct ui *make_ui(const struct session *s, bool ascii)
 		.orientation = o->view,
 		.grouping = (enum ui_grouping)o->group,
 		.window_ns = isinf(o->window_s) ? 0 : (uint64_t)(o->window_s * 1e9),
-		.hide = (uint8_t)((o->show_idle ? 0 : SAMPLE_IDLE) |
-				  (o->show_own ? 0 : SAMPLE_OWN)),
+		.hide = asker_hide(o),
 		.refresh_s = o->delay_s,
 	};
 
@@ -76,7 +78,12 @@ static void count_rate(struct live *v, uint64_t now_ns)
 {
 	uint64_t samples = session_counts(v->session).samples;
 
-	if (now_ns > v->counted_ns)
+	if (session_recorded(v->session)) /* of its own time */
+		v->samples_per_s =
+			now_ns > v->session->start_ns
+				? (double)samples * 1e9 / (double)(now_ns - v->session->start_ns)
+				: 0;
+	else if (now_ns > v->counted_ns)
 		v->samples_per_s = (double)(samples - v->counted_samples) * 1e9 /
 				   (double)(now_ns - v->counted_ns);
 	v->counted_samples = samples;
@@ -90,9 +97,10 @@ static void tell_status(struct live *v, uint64_t now_ns)
 	struct session_counts c = session_counts(s);
 	const char *notes[NOTES_MAX];
 	const struct note *note;
-	char how[64] = "";
+	struct session_progress progress;
+	char how[64] = "", reading[64] = "";
 	size_t nr_notes = 0;
-	uint64_t oldest = store_oldest_ns(s->pipeline.store);
+	uint64_t oldest = store_oldest_ns(s->pipeline->store);
 	struct ui_status st = {
 		.event = sampling->event.name,
 		.by_frequency = sampling->by_frequency,
@@ -107,14 +115,20 @@ static void tell_status(struct live *v, uint64_t now_ns)
 		.throttled = c.throttled,
 		.own_cpu_percent = v->shown_ns ? v->cost.percent : NAN,
 		.own_rss_bytes = session_own_rss_bytes(),
-		.history_bounded = store_dropped(s->pipeline.store) != 0,
+		.history_bounded = store_dropped(s->pipeline->store) != 0,
 		.history_s = oldest && now_ns > oldest ? (double)(now_ns - oldest) / 1e9 : 0,
-		.ended = s->ended_ns != 0,
+		.ended = s->ended_ns != 0 && !session_recorded(s),
 		.ended_how = how,
+		.when = session_when(s),
+		.reading = reading,
 		.notes = notes,
-		.refresh_s = (double)v->loop.delay_ns / 1e9,
+		.refresh_s = v->delay_s,
 	};
 
+	if (session_progress(s, &progress)) {
+		progress_text(&progress, reading, sizeof(reading));
+		st.read_share = progress.size ? (double)progress.bytes / (double)progress.size : 0;
+	}
 	while (nr_notes < NOTES_MAX && (note = notes_get(&s->notes, nr_notes)))
 		notes[nr_notes++] = note->text;
 	st.nr_notes = nr_notes;
@@ -124,16 +138,32 @@ static void tell_status(struct live *v, uint64_t now_ns)
 	v->redraw = true;
 }
 
+/* What is to be said of a recording itself, once it is read. */
+static void tell_end(struct live *v)
+{
+	struct session *s = v->session;
+	struct reason why;
+
+	if (v->told || !s->ended_ns)
+		return;
+	v->told = true;
+	(void)session_verdict(s, &why);
+	if (why.text[0])
+		notes_add(&s->notes, "verdict", s->ended_ns, "%s", why.text);
+}
+
 static void refresh(struct live *v)
 {
-	uint64_t now = v->loop.asked_ns;
+	struct session *s = v->session;
+	uint64_t now = s->ended_ns && s->ended_ns < v->loop.asked_ns ? s->ended_ns
+								     : v->loop.asked_ns;
 
-	session_tidy(v->session, now);
 	if (!v->shown_ns)
-		settle_names(v->session, clock_ns() + SETTLE_NS);
-	own_cost_look(&v->cost, v->session, now);
+		settle_names(s, clock_ns() + SETTLE_NS);
+	own_cost_look(&v->cost, s, clock_ns());
 	count_rate(v, now);
 	query(v, now);
+	tell_end(v);
 	tell_status(v, now);
 	v->shown_ns = now;
 }
@@ -187,6 +217,12 @@ static void save(struct live *v, uint64_t now_ns)
 	ui_message(v->ui, sentence, now_ns);
 }
 
+static void set_delay(struct live *v, double seconds)
+{
+	v->delay_s = seconds;
+	loop_set_delay(&v->loop, session_pace(v->session, (uint64_t)(seconds * 1e9)));
+}
+
 static void carry_out(struct live *v, uint64_t now_ns)
 {
 	struct ui_control wish;
@@ -194,7 +230,7 @@ static void carry_out(struct live *v, uint64_t now_ns)
 
 	while (ui_control(v->ui, &wish)) {
 		if (wish.kind == UI_REFRESH)
-			loop_set_delay(&v->loop, (uint64_t)(wish.seconds * 1e9));
+			set_delay(v, wish.seconds);
 		else if (wish.kind == UI_SAVE)
 			save(v, now_ns);
 		else if (control_apply(&v->control, &wish, &why))
@@ -287,8 +323,9 @@ static int start(struct live *v, int input_fd, struct reason *why)
 	v->ui = make_ui(s, screen_ascii(v->screen));
 	if (!v->ui || asker_init(&v->asker, v->session))
 		return reason_set(why, -ENOMEM, "out of memory");
-	return loop_init(&v->loop, v->session, input_fd, s->start_ns + FIRST_REFRESH_NS,
-			 (uint64_t)(s->options->delay_s * 1e9), why);
+	v->delay_s = s->options->delay_s;
+	return loop_init(&v->loop, v->session, input_fd, clock_ns() + FIRST_REFRESH_NS,
+			 session_pace(v->session, (uint64_t)(v->delay_s * 1e9)), why);
 }
 
 int live_run(struct session *s, struct reason *why)
@@ -307,7 +344,7 @@ int live_run(struct session *s, struct reason *why)
 	}
 	err = start(&v, tty_fd < 0 ? STDIN_FILENO : tty_fd, why);
 	if (!err) {
-		own_cost_look(&v.cost, s, s->start_ns);
+		own_cost_look(&v.cost, s, clock_ns());
 		v.counted_ns = s->start_ns;
 		tell_status(&v, s->start_ns);
 		run(&v);

@@ -17,14 +17,16 @@ libptop_a_SOURCES += \
 	src/options.c src/options.def src/options.h \
 	src/park.c src/park.h \
 	src/pipeline.c src/pipeline.h \
+	src/progress.c src/progress.h \
 	src/report_fill.c src/report_fill.h \
 	src/rescan.c src/rescan.h \
 	src/rings.c src/rings.h \
 	src/session.c src/session.h \
+	src/source.h src/source_live.c src/source_recording.c \
 	src/settle.c src/settle.h
 
 libptop_a_SOURCES += \
 	src/recording.c src/recording.h src/recording_impl.h \
 	src/recording_kernel.c src/recording_kernel.h \
-	src/recording_feed.c src/recording_names.c src/recording_report.c \
+	src/recording_feed.c src/recording_names.c \
 	src/recording_script.c src/recording_shares.c src/recording_shares.h

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A refresh comes in two steps.  When its time has come the readers are asked to hand over what is
- * in the rings; once all of that is stored (or 100 ms later, on a machine in trouble) the caller is
- * told to show it. The clock of refreshes is a grid: a late one does not shift those after it.
+ * A refresh comes in two steps.  When its time has come the session is asked for all that belongs
+ * to it; once all of that is stored (or 100 ms later, on a machine in trouble) the caller is told
+ * to show it.  What a refresh shows ends where everything was stored, never later: the next one
+ * begins there.  The clock of refreshes is a grid: a late one does not shift those after it.
  */
 #include "loop.h"
 
@@ -17,6 +18,9 @@
 
 #define SLICE_NS (4 * NS_PER_MS)
 #define PATIENCE_NS (100 * NS_PER_MS)
+#define TIDY_NS NS_PER_S
+/* What was sampled less than this before a refresh may still be under way. */
+#define SLACK_NS (2 * NS_PER_MS)
 
 enum { FROM_SESSION, FROM_SIGNAL, FROM_INPUT };
 
@@ -49,9 +53,19 @@ int loop_block_signals(void)
 	return 0;
 }
 
+void loop_unblock_signals(void)
+{
+	sigset_t set;
+
+	signal_mask(&set);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
 static int add(struct loop *l, int fd, uint32_t from)
 {
-	struct epoll_event e = { .events = EPOLLIN, .data.u32 = from };
+	/* A pipe may hold more than is wanted now: it wakes only when it got something. */
+	bool edge = from == FROM_SESSION && session_recorded(l->session);
+	struct epoll_event e = { .events = EPOLLIN | (edge ? EPOLLET : 0u), .data.u32 = from };
 
 	return epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, fd, &e) ? -errno : 0;
 }
@@ -68,7 +82,9 @@ int loop_init(struct loop *l, struct session *s, int input_fd, uint64_t first_re
 		.session = s,
 		.input_fd = input_fd,
 		.next_refresh_ns = first_refresh_ns,
+		.next_tidy_ns = first_refresh_ns,
 		.delay_ns = delay_ns,
+		.busy = true,
 	};
 	signal_mask(&set);
 	if (l->epoll_fd >= 0)
@@ -78,7 +94,7 @@ int loop_init(struct loop *l, struct session *s, int input_fd, uint64_t first_re
 		goto failed;
 	}
 	err = add(l, l->signal_fd, FROM_SIGNAL);
-	if (!err)
+	if (!err && session_fd(s) >= 0)
 		err = add(l, session_fd(s), FROM_SESSION);
 	if (!err)
 		err = add(l, session_loader_fd(s), FROM_SESSION);
@@ -109,16 +125,32 @@ static int take_signals(struct loop *l)
 		for (size_t i = 0; i < NR_SIGNALS; i++)
 			if ((int)info.ssi_signo == signals[i].signal)
 				events |= signals[i].event;
+	if (events & LOOP_CONTINUED)
+		session_resumed(l->session);
 	return events;
+}
+
+/* A recording does not run away: each of its refreshes is whole. */
+static uint64_t slack(const struct loop *l)
+{
+	return session_recorded(l->session) ? 0 : SLACK_NS;
+}
+
+/* When a refresh that was asked for is shown whatever is stored. */
+static uint64_t patience_ends(const struct loop *l)
+{
+	return session_recorded(l->session) ? UINT64_MAX : l->asked_at_ns + PATIENCE_NS;
 }
 
 /* Milliseconds to sleep, rounded up; 0 when work is waiting. */
 static int sleep_ms(const struct loop *l, uint64_t now_ns, uint64_t deadline_ns)
 {
-	uint64_t until = l->asked ? l->asked_ns + PATIENCE_NS : l->next_refresh_ns;
+	uint64_t until = l->asked ? patience_ends(l) : l->next_refresh_ns;
 
 	if (l->busy)
 		return 0;
+	if (l->next_tidy_ns < until)
+		until = l->next_tidy_ns;
 	if (deadline_ns && deadline_ns < until)
 		until = deadline_ns;
 	if (until <= now_ns)
@@ -127,26 +159,46 @@ static int sleep_ms(const struct loop *l, uint64_t now_ns, uint64_t deadline_ns)
 	return until > 3600 * NS_PER_S ? 3600000 : (int)((until + NS_PER_MS - 1) / NS_PER_MS);
 }
 
+static void tidy(struct loop *l, uint64_t now_ns)
+{
+	session_tidy(l->session);
+	l->next_tidy_ns = now_ns + TIDY_NS;
+}
+
 /* The two steps of a refresh; true at the end of the second. */
 static bool refresh_due(struct loop *l, uint64_t now_ns)
 {
+	uint64_t reached;
+
 	if (!l->asked && now_ns >= l->next_refresh_ns) {
 		l->asked = true;
-		l->asked_ns = now_ns;
-		session_nudge(l->session);
+		l->asked_at_ns = now_ns;
+		l->asked_ns = session_ask(l->session);
 		l->busy = session_poll(l->session, clock_ns() + SLICE_NS);
 	}
 	if (!l->asked)
 		return false;
-	if (session_reached(l->session) + 2 * NS_PER_MS < l->asked_ns &&
-	    now_ns < l->asked_ns + PATIENCE_NS)
-		return false;
-	if (l->busy && now_ns < l->asked_ns + PATIENCE_NS)
+	reached = session_reached(l->session);
+	if ((l->busy || reached + slack(l) < l->asked_ns) && now_ns < patience_ends(l))
 		return false;
 	l->asked = false;
+	if (reached < l->asked_ns)
+		l->asked_ns = reached;
 	while (l->next_refresh_ns <= now_ns)
 		l->next_refresh_ns += l->delay_ns;
+	tidy(l, now_ns);
 	return true;
+}
+
+/* The end of a recording is shown at once. */
+static void see_end(struct loop *l, uint64_t now_ns)
+{
+	if (l->ended || !session_recorded(l->session) || !session_ended(l->session))
+		return;
+	l->ended = true;
+	l->next_refresh_ns = now_ns;
+	if (l->asked)
+		l->asked_ns = l->session->ended_ns;
 }
 
 int loop_wait(struct loop *l, uint64_t deadline_ns)
@@ -168,8 +220,11 @@ int loop_wait(struct loop *l, uint64_t deadline_ns)
 		if (l->busy)
 			l->busy = session_poll(l->session, clock_ns() + SLICE_NS);
 		now = clock_ns();
+		see_end(l, now);
 		if (refresh_due(l, now))
 			events |= LOOP_REFRESH;
+		else if (now >= l->next_tidy_ns)
+			tidy(l, now);
 		if (deadline_ns && now >= deadline_ns)
 			events |= LOOP_DEADLINE;
 		if (events)

@@ -15,17 +15,18 @@
 struct loop {
 	int epoll_fd, signal_fd;
 	struct session *session;
-	int input_fd; /* -1: none, or at its end */
-	uint64_t next_refresh_ns;
+	int input_fd;                           /* -1: none, or at its end */
+	uint64_t next_refresh_ns, next_tidy_ns; /* clock_ns() */
 	uint64_t delay_ns;
-	bool asked; /* a refresh is due: what was sampled so far was asked for */
-	uint64_t asked_ns;
-	bool busy;
+	bool asked;           /* a refresh is due: what was sampled so far was asked for */
+	uint64_t asked_at_ns; /* clock_ns() then */
+	uint64_t asked_ns;    /* the session's time up to which it goes */
+	bool busy, ended;
 };
 
 enum loop_event {
 	LOOP_INPUT = 1 << 0,     /* input_fd is readable, or hung up */
-	LOOP_REFRESH = 1 << 1,   /* all that was sampled up to loop.asked_ns is stored: show it */
+	LOOP_REFRESH = 1 << 1,   /* all that was sampled before loop.asked_ns is stored: show it */
 	LOOP_DEADLINE = 1 << 2,  /* the caller's time has come */
 	LOOP_RESIZED = 1 << 3,   /* SIGWINCH */
 	LOOP_STOP = 1 << 4,      /* SIGINT, SIGTERM, SIGHUP, SIGQUIT */
@@ -36,6 +37,9 @@ enum loop_event {
 
 /* Blocks the signals it takes: call before the session starts threads. */
 int loop_block_signals(void);
+
+/* They end ptop again: while something may wait that nothing else could end. */
+void loop_unblock_signals(void);
 
 /* 0 or -errno with a sentence.  @input_fd: keys, or -1. */
 int loop_init(struct loop *l, struct session *s, int input_fd, uint64_t first_refresh_ns,

@@ -63,7 +63,7 @@ static int tell(const struct options *o)
 	return finish_output();
 }
 
-static int sample(const struct options *o)
+static int watch(const struct options *o)
 {
 	bool batch = o->batch || o->count || o->format != FORMAT_TEXT || !isatty(STDOUT_FILENO);
 	struct session session;
@@ -79,11 +79,12 @@ static int sample(const struct options *o)
 	return err ? complain(&why, 1) : 0;
 }
 
-static int replay(const struct options *o)
+/* What a recording holds, without a session. */
+static int print(const struct options *o)
 {
 	struct reason why;
 
-	return recording_run(o, &why) ? complain(&why, 1) : finish_output();
+	return recording_print(o, &why) ? complain(&why, 1) : finish_output();
 }
 
 int main(int argc, char **argv)
@@ -99,7 +100,8 @@ int main(int argc, char **argv)
 	else if (o.mode != RUN_SAMPLE)
 		status = tell(&o);
 	else
-		status = o.input ? replay(&o) : sample(&o);
+		status = o.format == FORMAT_STATS || o.format == FORMAT_SCRIPT ? print(&o)
+									       : watch(&o);
 	options_done(&o);
 	return status;
 }

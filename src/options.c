@@ -283,6 +283,11 @@ static int apply(struct options *o, enum option_id id, const char *value, struct
 			return bad_value(why, id, value, "give a path from the root");
 		o->cache = value;
 		return 0;
+	case OPTION_SPEED:
+		if (strcmp(value, "max") != 0)
+			return parse_number(id, value, 0.01, 10000, &o->speed, why);
+		o->speed = INFINITY;
+		return 0;
 	case OPTION_COMPLETION:
 		o->mode = RUN_COMPLETION;
 		o->shell = value;
@@ -366,10 +371,16 @@ static int option_of(int letter)
 }
 
 /* A recording was sampled already: nothing can be chosen of what only sampling decides. */
-static int check_input(const struct options *o, struct reason *why)
+static int check_input(struct options *o, struct reason *why)
 {
 	struct stat st;
 
+	if (!o->input && o->speed)
+		return reason_set(why, -EINVAL, "--speed is of a recording: give -i FILE");
+	if (o->speed && (o->format == FORMAT_STATS || o->format == FORMAT_SCRIPT))
+		return reason_set(
+			why, -EINVAL,
+			"--speed is for refreshes: --format stats and script print all at once");
 	if (!o->input && (o->format == FORMAT_STATS || o->format == FORMAT_SCRIPT))
 		return reason_set(why, -EINVAL,
 				  "--format stats and script are of a recording: give -i FILE");
@@ -391,6 +402,8 @@ static int check_input(const struct options *o, struct reason *why)
 		return reason_set(
 			why, -EINVAL,
 			"-i and -e, -F or -c exclude each other: a recording was sampled already");
+	if (!o->window_given && !o->speed)
+		o->window_s = INFINITY; /* it is there to be seen whole */
 	return 0;
 }
 

@@ -26,6 +26,7 @@ struct options {
 	const char *command_output;     /* NULL: discarded */
 	const char *input;              /* a recording, "-": standard input; NULL: live */
 	const char *sysroot, *kallsyms; /* of the recorded machine; NULL: not given */
+	double speed; /* to play it at; INFINITY: as fast as it goes; 0: it is shown whole */
 	struct sampling sampling;
 	bool event_given; /* else the ladder of default events */
 	bool rate_given;

@@ -492,6 +492,16 @@ static bool look_at_images(struct pipeline *pl, uint64_t now_ns, uint64_t until_
 	return true;
 }
 
+bool pipeline_crowded(const struct pipeline *pl)
+{
+	const struct pipeline_private *p = pl->p;
+
+	return p->config.patient && images_wanting(pl->images) &&
+	       (p->hold.bytes.nr > HOLD_BYTES_MOST / 2 ||
+		p->park.entries.nr > PARK_MAX_SAMPLES / 2 ||
+		p->park.frames.nr > PARK_MAX_FRAMES / 2);
+}
+
 bool pipeline_work(struct pipeline *pl, uint64_t until_ns)
 {
 	struct ordered o;
@@ -502,7 +512,7 @@ bool pipeline_work(struct pipeline *pl, uint64_t until_ns)
 		now = clock_ns();
 		look_at_images(pl, now, until_ns > now ? until_ns : now);
 	}
-	for (;;) {
+	while (!pipeline_crowded(pl)) {
 		for (int i = 0; i < RECORDS_A_LOOK; i++) {
 			if (!order_pop(pl->order, &o))
 				goto images;

@@ -35,6 +35,7 @@ struct pipeline_config {
 	bool full_names;       /* symbols_full_names() */
 	struct trim *trim;     /* is told how far stacks were read; borrowed.  NULL: nobody is */
 	bool live;             /* /proc may be asked for what records did not tell */
+	bool patient;          /* rather wait for images than store what is not known whole */
 	/* Called with each record once it has been applied, in time order; may be NULL. */
 	void (*on_record)(void *ctx, const struct record *r);
 	void *ctx;
@@ -91,6 +92,12 @@ void pipeline_push(struct pipeline *pl, uint32_t source, uint64_t time_ns, const
 /* Works on what order_bound() allows until @until_ns (clock_ns()); false when nothing is left to do
  * now. */
 bool pipeline_work(struct pipeline *pl, uint64_t until_ns);
+
+/*
+ * Patient, and so many samples wait for images that pipeline_work() takes no more records before
+ * some of them have come.
+ */
+bool pipeline_crowded(const struct pipeline *pl);
 
 /* Between refreshes: re-reads maps that were found wanting, perf maps that grew, forgets what
  * nothing needs. */

@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 #include "base/vec.h"
-#include "clock.h"
+#include "image/loader.h"
+#include "kept.h"
 #include "output/stats.h"
 #include "record/decode.h"
 #include "record/perfdata.h"
@@ -41,7 +42,7 @@ static int open_input(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-static int open_recording(const struct options *o, struct perfdata **ret, struct reason *why)
+static int open_file(const struct options *o, struct perfdata **ret, struct reason *why)
 {
 	int fd = open_input(o->input), err;
 
@@ -49,6 +50,41 @@ static int open_recording(const struct options *o, struct perfdata **ret, struct
 		return reason_set(why, fd, "cannot open %s: %s", o->input, strerror(-fd));
 	err = perfdata_open(ret, fd, why);
 	return err ? reason_set(why, err, "%s: %s", o->input, why->text) : 0;
+}
+
+int recording_open(struct recording *r, const struct options *o,
+		   const struct recording_helpers *with, struct notes *notes, struct reason *why)
+{
+	int err;
+
+	*r = (struct recording){ .options = o, .notes = notes };
+	err = open_file(o, &r->pd, why);
+	if (err)
+		return err;
+	if (feed_init(r, with) || rnames_init(r)) {
+		recording_close(r);
+		return reason_set(why, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+void recording_close(struct recording *r)
+{
+	rnames_done(r);
+	feed_done(r);
+	perfdata_free(r->pd);
+	r->pd = NULL;
+}
+
+int recording_verdict(const struct recording *r, struct reason *why)
+{
+	const char *text = perfdata_stopped(r->pd);
+
+	why->text[0] = '\0';
+	if (!text[0])
+		return 0;
+	return reason_set(why, perfdata_damaged(r->pd) ? -EBADMSG : 0, "%s: %s", r->options->input,
+			  text);
 }
 
 /* A damaged recording may have any number of types: they are told apart up to a bound. */
@@ -161,51 +197,57 @@ static int print_stats(struct perfdata *pd)
 }
 
 /* What is to be said of the reading itself, once its results are out. */
-static int conclude(const struct options *o, struct perfdata *pd, struct reason *why)
+static int conclude(const struct recording *r, int err, struct reason *why)
 {
-	const char *text = perfdata_stopped(pd);
-
-	if (!text[0])
-		return 0;
-	if (perfdata_damaged(pd))
-		return reason_set(why, -EBADMSG, "%s: %s", o->input, text);
-	fprintf(stderr, "ptop: %s: %s\n", o->input, text);
-	return 0;
+	fflush(stdout);
+	if (err == -EPIPE)
+		return 0; /* the reader had enough */
+	if (err)
+		return reason_set(why, err, "%s: %s", r->options->input, strerror(-err));
+	err = recording_verdict(r, why);
+	if (!err && why->text[0])
+		fprintf(stderr, "ptop: %s\n", why->text);
+	return err;
 }
 
-/* Everything but counts: through the pipeline, as a live session's records go. */
-static int run_pipeline(const struct options *o, struct perfdata *pd)
+static int print_script(const struct options *o, struct reason *why)
 {
-	struct recording r = { .options = o, .pd = pd, .started_ns = clock_ns() };
-	int err;
-
-	if (o->format == FORMAT_SCRIPT)
-		r.each = recording_script;
-	err = feed_init(&r);
-	if (!err)
-		err = rnames_init(&r);
-	if (!err)
-		err = o->format == FORMAT_SCRIPT ? feed_all(&r) : recording_report(&r);
-	rnames_done(&r);
-	feed_done(&r);
-	return err ? err : r.error;
-}
-
-int recording_run(const struct options *o, struct reason *why)
-{
-	struct perfdata *pd;
-	int err = open_recording(o, &pd, why);
+	struct recording_helpers with = { NULL };
+	struct notes notes = { 0 };
+	struct recording r;
+	int err = loader_start(&with.loader, !o->no_sandbox, why);
 
 	if (err)
 		return err;
-	err = o->format == FORMAT_STATS ? print_stats(pd) : run_pipeline(o, pd);
-	fflush(stdout);
-	if (err == -EPIPE)
-		err = 0; /* the reader had enough */
-	else if (err)
-		reason_set(why, err, "%s: %s", o->input, strerror(-err));
-	else
-		err = conclude(o, pd, why);
-	perfdata_free(pd);
+	err = kept_open(&with.cache, o, why);
+	if (!err)
+		err = recording_open(&r, o, &with, &notes, why);
+	if (!err) {
+		r.each = recording_script;
+		err = feed_all(&r);
+		if (!err)
+			err = r.error;
+		err = conclude(&r, err, why);
+		recording_close(&r);
+	}
+	cache_free(with.cache);
+	loader_free(with.loader);
 	return err;
+}
+
+static int print_counts(const struct options *o, struct reason *why)
+{
+	struct recording r = { .options = o };
+	int err = open_file(o, &r.pd, why);
+
+	if (err)
+		return err;
+	err = conclude(&r, print_stats(r.pd), why);
+	perfdata_free(r.pd);
+	return err;
+}
+
+int recording_print(const struct options *o, struct reason *why)
+{
+	return o->format == FORMAT_STATS ? print_counts(o, why) : print_script(o, why);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A recording in place of a live session: -i FILE.  Reads it once from its beginning to its end.
+ * What is printed of a recording without asking the store: its counts, its samples as lines.  All
+ * else of a recording is a session (source_recording.c).
  */
 #ifndef PTOP_RECORDING_H
 #define PTOP_RECORDING_H
@@ -9,9 +10,9 @@
 #include "options.h"
 
 /*
- * Prints what --format asks for.  0, or -errno with a sentence: also where the recording is
- * damaged, after all that could be read of it has been printed.
+ * --format stats and script.  0, or -errno with a sentence: also where the recording is damaged,
+ * after all that could be read of it has been printed.
  */
-int recording_run(const struct options *o, struct reason *why);
+int recording_print(const struct options *o, struct reason *why);
 
 #endif

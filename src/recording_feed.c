@@ -12,11 +12,17 @@
  * buffers were further apart than that.
  *
  * Records without a time (made up by the recorder from /proc) apply at once.
+ *
+ * A recording that is played is read ahead, and leaves only as far as was asked for.  Names are
+ * read meanwhile: where too many samples wait for them, so does the reading.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "clock.h"
 #include "recording_impl.h"
 
 enum {
@@ -26,31 +32,51 @@ enum {
 };
 
 #define PENDING_MOST ((size_t)256 << 20)
+#define HISTORY_LEAST ((size_t)256 << 20)
+#define RECORDS_A_LOOK 64 /* between two looks at the clock */
+#define UNTIMED_MOST 1024 /* read before they leave */
 
 static void on_record(void *ctx, const struct record *record)
 {
 	struct recording *r = ctx;
 
+	if ((record->sid.have & PERF_SAMPLE_TIME) && record->sid.time_ns > r->feed.done_ns &&
+	    record->sid.time_ns != UINT64_MAX)
+		r->feed.done_ns = record->sid.time_ns;
 	rnames_saw(r, record);
 	if (r->each)
 		r->each(r, record);
 }
 
-int feed_init(struct recording *r)
+/* What the history may take where nobody said: a recording is there to be seen whole. */
+static size_t history_of(const struct options *o)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+	size_t quarter = pages > 0 && page > 0 ? (size_t)pages / 4 * (size_t)page : 0;
+
+	if (o->history_bytes)
+		return o->history_bytes;
+	return quarter > HISTORY_LEAST ? quarter : HISTORY_LEAST;
+}
+
+int feed_init(struct recording *r, const struct recording_helpers *with)
 {
 	uint32_t nr = 2 * perfdata_facts(r->pd)->nr_cpus;
 	struct pipeline_config config = {
-		.history_bytes = r->options->history_bytes ? r->options->history_bytes
-							   : SIZE_MAX / 2,
+		.history_bytes = history_of(r->options),
 		.own_pid = -1,
 		.max_stack = 127,
 		.full_names = r->options->full_names || r->options->format == FORMAT_SCRIPT,
+		.loader = with->loader,
+		.cache = with->cache,
+		.patient = true,
 		.on_record = on_record,
 		.ctx = r,
 	};
 
 	nr = nr < SOURCES_LEAST ? SOURCES_LEAST : nr > SOURCES_MOST ? SOURCES_MOST : nr;
 	config.nr_sources = r->feed.nr_sources = nr + 1; /* the last for records without a time */
+	r->feed.fd = perfdata_dont_wait(r->pd);
 	r->feed.last_ns = calloc(nr + 1, sizeof(*r->feed.last_ns));
 	if (!r->feed.last_ns || pipeline_init(&r->pipeline, &config))
 		return -ENOMEM;
@@ -90,12 +116,11 @@ static void release(struct recording *r, uint64_t time_ns)
 {
 	struct feed *f = &r->feed;
 
-	if (time_ns > f->bound_ns) {
-		f->bound_ns = time_ns;
-		for (uint32_t i = 0; i < f->nr_sources; i++)
-			order_bound(r->pipeline.order, i, time_ns);
-	}
-	pipeline_work(&r->pipeline, UINT64_MAX);
+	if (time_ns <= f->bound_ns)
+		return;
+	f->bound_ns = time_ns;
+	for (uint32_t i = 0; i < f->nr_sources; i++)
+		order_bound(r->pipeline.order, i, time_ns);
 }
 
 /* The kind of records of an event, made at its first record; -1 without memory. */
@@ -143,7 +168,7 @@ static int push(struct recording *r, const struct perfdata_record *rec)
 	if (!time_ns || time_ns == UINT64_MAX) {
 		pipeline_push(&r->pipeline, f->nr_sources - 1, f->bound_ns, rec->bytes, rec->size,
 			      kind);
-		pipeline_work(&r->pipeline, UINT64_MAX);
+		f->untimed++;
 		return 0;
 	}
 	if (time_ns < f->last_ns[f->source])
@@ -152,9 +177,9 @@ static int push(struct recording *r, const struct perfdata_record *rec)
 	if (time_ns > f->most_ns)
 		f->most_ns = time_ns;
 	pipeline_push(&r->pipeline, f->source, time_ns, rec->bytes, rec->size, kind);
-	if (order_pending_bytes(r->pipeline.order) > PENDING_MOST) {
+	if (order_pending_bytes(r->pipeline.order) > PENDING_MOST && f->known_ns < f->most_ns) {
 		f->cut++;
-		release(r, f->bound_ns + (f->most_ns - f->bound_ns) / 2);
+		f->known_ns += (f->most_ns - f->known_ns) / 2;
 	}
 	return 0;
 }
@@ -164,7 +189,7 @@ static int take(struct recording *r, const struct perfdata_record *rec)
 	struct feed *f = &r->feed;
 
 	if (rec->type == PERFDATA_FINISHED_ROUND) {
-		release(r, f->round_ns);
+		f->known_ns = f->round_ns;
 		f->round_ns = f->most_ns;
 		return 0;
 	}
@@ -179,15 +204,92 @@ static int take(struct recording *r, const struct perfdata_record *rec)
 	return push(r, rec);
 }
 
+/* Reads on until more may leave, or the time is up.  0 or -ENOMEM. */
+static int read_on(struct recording *r, uint64_t until_ns)
+{
+	struct feed *f = &r->feed;
+	uint64_t known_ns = f->known_ns;
+	struct perfdata_record rec;
+	int got, err;
+
+	f->untimed = 0;
+	for (unsigned i = 1; f->known_ns == known_ns && f->untimed < UNTIMED_MOST; i++) {
+		got = perfdata_next(r->pd, &rec);
+		if (got == -ENOMEM)
+			return got;
+		f->dry = got == -EAGAIN;
+		if (f->dry)
+			return 0;
+		if (got <= 0) {
+			f->ended = true;
+			f->known_ns = UINT64_MAX;
+			rnames_finish(r);
+			return 0;
+		}
+		err = take(r, &rec);
+		if (err)
+			return err;
+		if (i % RECORDS_A_LOOK == 0 && clock_ns() >= until_ns)
+			break;
+	}
+	return 0;
+}
+
+/* All that will ever be asked for has left: what still waits for names is stored as it is. */
+static enum feed_state end(struct recording *r)
+{
+	if (order_pending(r->pipeline.order) || images_wanting(r->pipeline.images))
+		return FEED_WAITS;
+	pipeline_flush(&r->pipeline);
+	return FEED_END;
+}
+
+enum feed_state feed_work(struct recording *r, uint64_t before_ns, uint64_t until_ns)
+{
+	/* Records at @before_ns itself belong to what comes next. */
+	uint64_t last_ns = before_ns == UINT64_MAX ? before_ns : before_ns - 1;
+	struct feed *f = &r->feed;
+
+	for (;;) {
+		release(r, f->known_ns < last_ns ? f->known_ns : last_ns);
+		f->idle = false;
+		if (pipeline_work(&r->pipeline, until_ns))
+			return FEED_MORE;
+		if (pipeline_crowded(&r->pipeline))
+			return FEED_WAITS;
+		f->idle = true;
+		if (f->ended)
+			return end(r);
+		if (f->known_ns >= before_ns)
+			return FEED_WAITS;
+		if (clock_ns() >= until_ns)
+			return FEED_MORE;
+		if (read_on(r, until_ns))
+			return FEED_FAILED;
+		if (f->dry)
+			return FEED_WAITS;
+	}
+}
+
 int feed_all(struct recording *r)
 {
-	struct perfdata_record rec;
-	int got, err = 0;
+	struct pollfd ready[] = {
+		{ .fd = images_fd(r->pipeline.images), .events = POLLIN },
+		{ .fd = r->feed.fd, .events = POLLIN },
+	};
+	enum feed_state state;
 
-	while (!err && (got = perfdata_next(r->pd, &rec)) > 0)
-		err = take(r, &rec);
-	if (!err && got == -ENOMEM)
-		err = got;
-	release(r, UINT64_MAX);
-	return err;
+	do {
+		state = feed_work(r, UINT64_MAX, UINT64_MAX);
+		if (state == FEED_WAITS)
+			poll(ready, r->feed.dry ? 2 : 1, 1000);
+	} while (state != FEED_END && state != FEED_FAILED);
+	return state == FEED_FAILED ? -ENOMEM : 0;
+}
+
+uint64_t feed_reached(const struct recording *r)
+{
+	const struct feed *f = &r->feed;
+
+	return f->idle ? f->bound_ns + (f->bound_ns != UINT64_MAX) : f->done_ns;
 }

@@ -18,14 +18,22 @@ struct feed {
 	uint32_t nr_sources;
 	uint64_t *last_ns; /* time pushed last, by source */
 	uint32_t source;   /* in use now */
-	uint64_t bound_ns; /* everything up to here has left */
+	uint64_t known_ns; /* nothing before this can come any more */
+	uint64_t bound_ns; /* everything up to here may leave: known, and asked for */
 	uint64_t most_ns;  /* latest time pushed */
 	uint64_t round_ns; /* the same as of the end of the last round */
+	uint64_t done_ns;  /* time of the latest record that was applied */
+	unsigned untimed;  /* records without a time, in the last stretch read */
+	int fd;            /* where to wait once it is .dry; -1: a file */
+	bool dry;          /* the rest of the pipe is still to come */
+	bool ended;        /* all is read */
+	bool idle;         /* all that may leave has left */
 	uint64_t cut;      /* times that memory forced records out before their round's end */
 };
 
 struct recording {
 	const struct options *options;
+	struct notes *notes; /* borrowed */
 	struct perfdata *pd;
 	struct pipeline pipeline;
 	struct feed feed;
@@ -44,19 +52,53 @@ struct recording {
 	size_t nr_refused; /* images whose files were not taken, as last told */
 	struct image_places places;
 	struct rkernel *kernel;
-	struct notes notes;
-	struct map counts;   /* of groups' samples; see recording_shares.h */
-	uint64_t started_ns; /* clock_ns() */
+	struct map counts; /* of groups' samples; see recording_shares.h */
 	/* Called with each record once it has been applied, in time order; may be NULL. */
 	void (*each)(struct recording *r, const struct record *record);
 	int error; /* of .each: writing goes on no further */
 };
 
+struct recording_helpers {     /* each may be NULL */
+	struct loader *loader; /* reads the files that names are in */
+	struct cache *cache;   /* keeps what it read */
+};
+
+/*
+ * Opens o->input and makes the pipeline that it is read into; nothing is read yet but its header.
+ * Borrows all.  0, or -errno with a sentence.
+ */
+int recording_open(struct recording *r, const struct options *o,
+		   const struct recording_helpers *with, struct notes *notes, struct reason *why);
+void recording_close(struct recording *r);
+
+/*
+ * How reading ended, once it has: 0, with @why->text "" where all is well or a sentence where the
+ * recorder did not finish; -EBADMSG with a sentence where the recording is damaged.
+ */
+int recording_verdict(const struct recording *r, struct reason *why);
+
 /* recording_feed.c */
-int feed_init(struct recording *r);
+int feed_init(struct recording *r, const struct recording_helpers *with);
 void feed_done(struct recording *r);
-/* Reads all of it into the pipeline.  0 or -ENOMEM; perfdata_stopped() says how reading ended. */
+
+enum feed_state {
+	FEED_MORE,  /* the time is up */
+	FEED_WAITS, /* for the loader, or to be asked for more */
+	FEED_END,   /* all of it is stored, or as much as has been asked for and there is no more */
+	FEED_FAILED, /* no memory */
+};
+
+/*
+ * Reads into the pipeline what was recorded before @before_ns (UINT64_MAX: all), until clock_ns()
+ * is @until_ns.  FEED_END comes also after damage: perfdata_stopped() says how reading ended.
+ */
+enum feed_state feed_work(struct recording *r, uint64_t before_ns, uint64_t until_ns);
+
+/* The same to its end, waiting for the loader where need be.  0 or -ENOMEM. */
 int feed_all(struct recording *r);
+
+/* Everything before this time is stored. */
+uint64_t feed_reached(const struct recording *r);
 
 /* recording_names.c: which names of this machine hold for the recording. */
 int rnames_init(struct recording *r);
@@ -64,9 +106,6 @@ void rnames_done(struct recording *r);
 void rnames_saw(struct recording *r, const struct record *record); /* each record, once applied */
 void rnames_finish(struct recording *r); /* once all is read: build-ids that came last */
 void rnames_tell(struct recording *r);   /* notes which files are missing; each time names came */
-
-/* recording_report.c: all of it as one refresh for each event.  0 or -errno. */
-int recording_report(struct recording *r);
 
 /* recording_script.c: prints a sample; recording.each. */
 void recording_script(struct recording *r, const struct record *record);

@@ -215,16 +215,16 @@ void rnames_finish(struct recording *r)
 		if (images_state(r->pipeline.images, i) == IMAGE_FAILED)
 			see_image(r, i, 0, 0);
 	if (r->by_registers && r->no_unwinding)
-		notes_add(&r->notes, "machine", 0,
+		notes_add(r->notes, "machine", 0,
 			  "stacks of user code are not unwound: the recording is of %s, and ptop "
 			  "knows the registers of x86_64 and aarch64",
 			  r->arch_known ? r->arch_known : "another machine");
 	else if (r->pipeline.counts.narrow)
-		notes_add(&r->notes, "machine", 0,
+		notes_add(r->notes, "machine", 0,
 			  "stacks of 32-bit programs are not unwound (%" PRIu64 " samples)",
 			  r->pipeline.counts.narrow);
 	if (rkernel_why(r->kernel)[0] && !symbols_final(r->pipeline.symbols, IMAGE_KERNEL))
-		notes_add(&r->notes, "kernel", 0, "%s", rkernel_why(r->kernel));
+		notes_add(r->notes, "kernel", 0, "%s", rkernel_why(r->kernel));
 }
 
 enum { NAMES_TOLD = 3 };
@@ -258,7 +258,7 @@ void rnames_tell(struct recording *r)
 	if (refused > NAMES_TOLD)
 		snprintf(more, sizeof(more), " and %zu more", refused - NAMES_TOLD);
 	notes_add(
-		&r->notes, "files", 0,
+		r->notes, "files", 0,
 		"without names for want of the recorded files: %s%s; give those with --sysroot DIR",
 		list, more);
 }

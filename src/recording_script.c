@@ -97,8 +97,10 @@ static size_t walk(struct recording *r, const struct record *record,
 			mode = CPUMODE_KERNEL;
 		else if (addr == (uint64_t)PERF_CONTEXT_USER)
 			mode = CPUMODE_USER;
-		else
+		else if (addr == (uint64_t)PERF_CONTEXT_HV)
 			mode = CPUMODE_UNKNOWN;
+		else
+			return 0; /* no marker: perf takes the whole chain for garbage */
 	}
 	return nr;
 }

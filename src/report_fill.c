@@ -85,6 +85,11 @@ static int fill_target(struct filled *f, const struct session *s)
 	struct report_target *t = &f->report.target;
 	const struct passwd *pw;
 
+	if (session_recorded(s)) {
+		t->kind = "recording";
+		t->command = s->command_line;
+		return 0;
+	}
 	t->kind = kinds[o->target.kind];
 	t->ids = o->target.ids.at;
 	t->nr_ids = o->target.ids.nr;
@@ -121,13 +126,13 @@ static void fill_excluded(struct filled *f, const struct session *s, const struc
 	const struct sampling *sampling = session_sampling(s);
 	size_t n = 0;
 
-	if (sampling->exclude_kernel || sampling->event.exclude_kernel)
+	if (sampling->exclude_kernel || sampling->event.exclude_kernel || (q->hide & SAMPLE_KERNEL))
 		f->exclude[n++] = "kernel";
-	if (sampling->exclude_user || sampling->event.exclude_user)
+	if (sampling->exclude_user || sampling->event.exclude_user || (q->hide & SAMPLE_USER))
 		f->exclude[n++] = "user";
 	if (q->hide & SAMPLE_IDLE)
 		f->exclude[n++] = "idle";
-	if (q->hide & SAMPLE_OWN)
+	if ((q->hide & SAMPLE_OWN) && !session_recorded(s))
 		f->exclude[n++] = "self";
 	f->report.exclude = f->exclude;
 	f->report.nr_exclude = n;
@@ -152,7 +157,8 @@ static void fill_counts(struct filled *f, const struct asker *a, const struct ui
 	struct report *r = &f->report;
 	uint64_t from = asker_from(a, q->from_ns);
 
-	r->start_s = (double)(s->start_unix_ns + (from - s->start_ns)) / 1e9;
+	if (s->start_unix_ns)
+		r->start_s = (double)(s->start_unix_ns + (from - s->start_ns)) / 1e9;
 	r->duration_s = m->seconds;
 	r->samples = f->functions.samples;
 	r->weight = f->functions.weight;
@@ -181,7 +187,7 @@ int fill_report(struct filled *f, struct asker *a, const struct ui_question *q,
 	struct ui_measure m;
 	int err;
 
-	*f = (struct filled){ .names = s->pipeline.names, .grouping = q->grouping };
+	*f = (struct filled){ .names = s->pipeline->names, .grouping = q->grouping };
 	question.all = true;
 	question.orientation = QUERY_FUNCTIONS;
 	err = ask(a, &question, &f->functions, &m);
@@ -197,9 +203,8 @@ int fill_report(struct filled *f, struct asker *a, const struct ui_question *q,
 		filled_done(f);
 		return err;
 	}
-	gethostname(f->host, sizeof(f->host) - 1);
 	f->report.version = PACKAGE_VERSION;
-	f->report.host = f->host;
+	f->report.host = s->host;
 	f->report.event = sampling->event.name;
 	f->report.by_frequency = sampling->by_frequency;
 	f->report.rate = sampling->rate;

@@ -15,7 +15,7 @@ struct filled {
 	struct answer functions, tree, outline;
 	struct names *names;
 	enum ui_grouping grouping;
-	char host[65], user[32], cpus[256], group[96];
+	char user[32], cpus[256], group[96];
 	char *command_line;
 	const char *exclude[4];
 	const char *notes[NOTES_MAX];

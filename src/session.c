@@ -1,514 +1,154 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Opening goes: the command is forked and held, events are opened, rings mapped, events pointed at
- * the rings and started, readers started, the past read from /proc, the command let go.  Since the
- * side-band runs before /proc is read, nothing is born unseen.
- */
 #include "session.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "adapt.h"
-#include "base/map.h"
-#include "base/text.h"
 #include "clock.h"
 #include "image/cache.h"
 #include "image/loader.h"
 #include "kept.h"
-#include "record/decode.h"
-#include "rings.h"
-
-/* A record is stamped before it is published: what is newer than this may still be under way. */
-#define SLACK_NS (1 * NS_PER_MS)
-/* While this much is ready to be worked on, records stay in their lanes (which drop samples, and
- * count). */
-#define ORDER_MOST (24u << 20)
-/* And beyond this much, ready or not, samples are dropped (and counted). */
-#define ORDER_FULL (64u << 20)
-
-/* Stacks of many processes do not grow beyond this: most need less, and all would pay. */
-#define STACK_BYTES_OF_MANY 32768u
-#define RESCAN_TARGET_NS NS_PER_S
-
-struct session_private {
-	struct loader *loader;
-	struct cache *cache; /* NULL: none */
-	struct rings rings;
-	struct map kinds;         /* event id -> kind of the pipeline */
-	VEC(struct event) events; /* all that were sampled, by the index that samples carry */
-	uint8_t event;            /* the current one's index */
-	struct map serials;       /* of samplings -> index of the event */
-	bool busy;                /* the last poll left work undone */
-	struct adapt adapt;
-	uint64_t rescanned_ns;
-	uint64_t side_band_lost; /* as of the last look */
-};
-
-static void note(void *ctx, const char *sentence)
-{
-	struct session *s = ctx;
-
-	notes_add(&s->notes, sentence, clock_ns(), "%s", sentence);
-}
-
-static void on_record(void *ctx, const struct record *r)
-{
-	struct session *s = ctx;
-
-	switch (r->type) {
-	case RECORD_SAMPLE:
-		sampler_saw_sample(s->sampler, r->sid.id, (pid_t)r->sid.tid);
-		break;
-	case RECORD_FORK:
-		sampler_saw_fork(s->sampler, (pid_t)r->task.pid, (pid_t)r->task.tid,
-				 r->task.time_ns);
-		break;
-	case RECORD_EXIT:
-		sampler_saw_exit(s->sampler, (pid_t)r->task.tid);
-		break;
-	default:
-		break;
-	}
-}
-
-/* The process of the target's i-th id: itself, or the thread group of a thread. */
-static pid_t process_of(const struct target *t, size_t i)
-{
-	pid_t pid = (pid_t)t->ids.at[i];
-	char path[64], *text;
-	const char *line;
-	uint32_t tgid = 0;
-	size_t len;
-
-	if (t->kind != TARGET_TIDS)
-		return pid;
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	if (parse_file(path, 1 << 16, &text, &len))
-		return pid;
-	line = strstr(text, "\nTgid:");
-	if (line && sscanf(line, "\nTgid: %u", &tgid) != 1)
-		tgid = 0;
-	free(text);
-	return tgid ? (pid_t)tgid : pid;
-}
-
-static void describe_target(struct session *s, const struct target *t)
-{
-	struct task_info info;
-
-	if (s->command.pid)
-		snprintf(s->target, sizeof(s->target), "%s[%d]", s->command.name, s->command.pid);
-	else if (t->kind == TARGET_USER)
-		snprintf(s->target, sizeof(s->target), "user %u", t->uid);
-	else if (t->kind == TARGET_SYSTEM && t->cpus.nr)
-		snprintf(s->target, sizeof(s->target), "%zu CPU%s", t->cpus.nr,
-			 t->cpus.nr == 1 ? "" : "s");
-	else if (t->kind == TARGET_SYSTEM)
-		snprintf(s->target, sizeof(s->target), "all CPUs");
-	else if (t->ids.nr > 1)
-		snprintf(s->target, sizeof(s->target), "%zu %s", t->ids.nr,
-			 t->kind == TARGET_PIDS ? "processes" : "threads");
-	else if (space_task_info(s->pipeline.space,
-				 space_task(s->pipeline.space, process_of(t, 0),
-					    (pid_t)t->ids.at[0]),
-				 &info)) {
-		text_scrub(s->target_name, sizeof(s->target_name), info.comm, strlen(info.comm),
-			   false);
-		snprintf(s->target, sizeof(s->target), "%s[%u]", s->target_name, t->ids.at[0]);
-	}
-}
-
-/* What was there before the first record: mappings and names of the target's processes. */
-static void read_past(struct session *s, const struct target *t)
-{
-	uint64_t now = clock_ns();
-
-	if (t->kind == TARGET_SYSTEM || t->kind == TARGET_USER)
-		space_scan_all(s->pipeline.space, now);
-	else
-		for (size_t i = 0; i < t->ids.nr; i++)
-			space_scan(s->pipeline.space, process_of(t, i), now);
-	if (!s->options->sampling.exclude_kernel && !sampler_current(s->sampler)->exclude_kernel &&
-	    symbols_load_kernel(s->pipeline.symbols))
-		notes_add(&s->notes, "kernel", now, "%s", symbols_kernel_why(s->pipeline.symbols));
-}
-
-static int open_pipeline(struct session *s, struct reason *why)
-{
-	size_t nr_cpus = sampler_nr_cpus(s->sampler);
-	size_t history = s->options->history_bytes;
-	long max_stack = 127;
-	struct pipeline_config config = {
-		.nr_sources = (uint32_t)(nr_cpus * NR_RING_USES),
-		.loader = s->p->loader,
-		.cache = s->p->cache,
-		.own_pid = getpid(),
-		.full_names = s->options->full_names,
-		.trim = s->p->rings.trim,
-		.live = true,
-		.on_record = on_record,
-		.ctx = s,
-	};
-
-	if (!history) {
-		history = nr_cpus * 2500000;
-		history = history < 5000000 ? 5000000 : history > 64000000 ? 64000000 : history;
-	}
-	(void)parse_file_long("/proc/sys/kernel/perf_event_max_stack", &max_stack);
-	config.history_bytes = history;
-	config.max_stack = (uint32_t)max_stack;
-	if (pipeline_init(&s->pipeline, &config))
-		return reason_set(why, -ENOMEM, "out of memory: try a smaller --history");
-	return 0;
-}
-
-/* Samples of the current sampling are of event @e from now on. */
-static int use_event(struct session *s, const struct event *e)
-{
-	struct session_private *p = s->p;
-	size_t i = 0;
-
-	while (i < p->events.nr && strcmp(p->events.at[i].name, e->name) != 0)
-		i++;
-	if (i >= QUERY_ANY_EVENT)
-		return -ENOSPC;
-	if (i == p->events.nr && vec_push(&p->events, *e))
-		return -ENOMEM;
-	p->event = (uint8_t)i;
-	return map_set(&p->serials, sampler_serial(s->sampler), i);
-}
-
-static int open_sampler(struct session *s, struct target *t, struct reason *why)
-{
-	struct sampling sampling = s->options->sampling;
-	int err;
-
-	if (s->options->event_given)
-		err = sampler_open(&s->sampler, t, &sampling, note, s, why);
-	else
-		err = sampler_open_default(&s->sampler, t, &sampling, note, s, why);
-	if (err)
-		return err;
-	if (use_event(s, &sampling.event))
-		return reason_set(why, -ENOMEM, "out of memory");
-	return 0;
-}
+#include "source.h"
 
 int session_open(struct session *s, const struct options *o, struct reason *why)
 {
-	struct target target = o->target;
-	uint32_t child;
-	struct timespec wall;
 	int err;
 
-	*s = (struct session){ .options = o, .command = { .go_fd = -1, .error_fd = -1 } };
-	s->p = calloc(1, sizeof(*s->p));
-	if (!s->p)
-		return reason_set(why, -ENOMEM, "out of memory");
-	err = loader_start(&s->p->loader, !o->no_sandbox, why);
+	*s = (struct session){
+		.options = o,
+		.source = o->input ? &source_recording : &source_live,
+		.command = { .go_fd = -1, .error_fd = -1 },
+	};
+	err = loader_start(&s->loader, !o->no_sandbox, why);
 	if (err)
-		goto failed;
-	if (loader_weakness(s->p->loader)[0])
-		notes_add(&s->notes, "loader", clock_ns(), "%s", loader_weakness(s->p->loader));
-	err = kept_open(&s->p->cache, o, why);
+		return err;
+	if (loader_weakness(s->loader)[0])
+		notes_add(&s->notes, "loader", clock_ns(), "%s", loader_weakness(s->loader));
+	err = kept_open(&s->cache, o, why);
+	if (!err)
+		err = s->source->open(s, why);
 	if (err)
-		goto failed;
-	if (o->command) {
-		err = command_fork(&s->command, o->command, o->command_output, why);
-		if (err)
-			goto failed;
-		child = (uint32_t)s->command.pid;
-		target.kind = TARGET_PIDS;
-		target.ids = (struct u32_list){ .at = &child, .nr = 1, .cap = 1 };
-		target.on_exec = true;
-	}
-	err = open_sampler(s, &target, why);
-	if (!err && rings_init(&s->p->rings, s->sampler))
-		err = reason_set(why, -ENOMEM, "out of memory");
-	if (!err)
-		err = open_pipeline(s, why);
-	if (!err)
-		err = rings_map(&s->p->rings, s->sampler, &s->notes, clock_ns(), why);
-	if (!err)
-		err = sampler_start(s->sampler, why);
-	if (!err)
-		err = rings_start(&s->p->rings, s->sampler, why);
-	if (err)
-		goto failed;
-	s->start_ns = clock_ns();
-	clock_gettime(CLOCK_REALTIME, &wall);
-	s->start_unix_ns = (uint64_t)wall.tv_sec * NS_PER_S + (uint64_t)wall.tv_nsec;
-	s->p->adapt.last.time_ns = s->p->rescanned_ns = s->start_ns;
-	s->p->adapt.last.own_cpu_ns = session_own_cpu_ns(s);
-	if (target.kind == TARGET_SYSTEM || target.kind == TARGET_USER)
-		s->p->adapt.stack_most = STACK_BYTES_OF_MANY;
-	read_past(s, &target);
-	describe_target(s, &target);
-	if (s->command.pid) {
-		err = command_go(&s->command, o->command, why);
-		if (err)
-			goto failed;
-	}
-	return 0;
-failed:
-	session_close(s);
+		session_close(s);
 	return err;
 }
 
 void session_close(struct session *s)
 {
-	struct session_private *p = s->p;
-
 	command_done(&s->command);
-	if (!p)
-		return;
-	rings_close(&p->rings);
-	sampler_free(s->sampler);
-	s->sampler = NULL;
-	pipeline_done(&s->pipeline);
-	cache_free(p->cache);
-	loader_free(p->loader);
-	map_done(&p->kinds);
-	map_done(&p->serials);
-	vec_done(&p->events);
-	free(p);
-	s->p = NULL;
+	s->source->close(s);
+	cache_free(s->cache);
+	s->cache = NULL;
+	loader_free(s->loader);
+	s->loader = NULL;
+	s->pipeline = NULL;
+}
+
+bool session_recorded(const struct session *s)
+{
+	return s->source == &source_recording;
 }
 
 int session_fd(const struct session *s)
 {
-	return readers_eventfd(s->p->rings.readers);
+	return s->source->fd ? s->source->fd(s) : -1;
 }
 
 int session_loader_fd(const struct session *s)
 {
-	return loader_fd(s->p->loader);
+	return loader_fd(s->loader);
 }
 
-void session_nudge(struct session *s)
+uint64_t session_ask(struct session *s)
 {
-	readers_nudge(s->p->rings.readers);
-}
-
-/* The kind of records with that event id, made at first sight; -1 for ids that are not ours. */
-static int kind_of(struct session *s, uint64_t id, bool side_band)
-{
-	uint64_t *known = map_find(&s->p->kinds, id), *event;
-	struct record_kind kind = { .side_band = side_band };
-	const struct layout *layout;
-	uint32_t serial;
-	int index;
-
-	if (known)
-		return (int)*known;
-	layout = sampler_layout(s->sampler, id, &serial);
-	if (!layout)
-		return -1;
-	kind.layout = *layout;
-	kind.weight = sampler_fixed_period(s->sampler, serial);
-	kind.no_user = session_sampling(s)->exclude_user || session_sampling(s)->event.exclude_user;
-	event = map_find(&s->p->serials, serial);
-	kind.event = event ? (uint8_t)*event : 0;
-	index = pipeline_kind(&s->pipeline, &kind);
-	if (index >= 0)
-		(void)map_set(&s->p->kinds, id, (uint64_t)index);
-	return index;
-}
-
-/* Moves what the lane holds into the order.  @now_ns was read before. */
-static void take_in(struct session *s, size_t i, uint64_t now_ns)
-{
-	struct ring_slot *slot = &s->p->rings.at[i];
-	const struct layout *common = sampler_common_layout(s->sampler);
-	bool side_band = ring_use_of(i) == RING_SIDE_BAND;
-	struct sample_id id;
-	struct lane_record rec;
-	uint64_t bound;
-	uint32_t type;
-	int kind;
-
-	while (lane_peek(slot->lane, &rec)) {
-		kind = -1;
-		if (record_peek(common, rec.bytes, rec.size, &type, &id) == 0)
-			kind = kind_of(s, id.id, side_band);
-		if (kind < 0)
-			s->pipeline.counts.bad++;
-		else if (type == RECORD_SAMPLE &&
-			 order_pending_bytes(s->pipeline.order) > ORDER_FULL)
-			s->pipeline.counts.failed++;
-		else
-			pipeline_push(&s->pipeline, (uint32_t)i, id.time_ns, rec.bytes, rec.size,
-				      kind);
-	}
-	lane_release(slot->lane);
-	readers_consumed(s->p->rings.readers, i);
-	bound = readers_bound(s->p->rings.readers, i, now_ns);
-	slot->reached = bound > SLACK_NS ? bound - SLACK_NS : 0;
-	order_bound(s->pipeline.order, (uint32_t)i, slot->reached);
+	return s->source->ask(s);
 }
 
 bool session_poll(struct session *s, uint64_t until_ns)
 {
-	uint64_t now;
-
-	if (!s->p->busy || order_pending_bytes(s->pipeline.order) < ORDER_MOST) {
-		readers_clear(s->p->rings.readers);
-		now = clock_ns();
-		for (size_t i = 0; i < s->p->rings.nr; i++)
-			take_in(s, i, now);
-	}
-	s->p->busy = pipeline_work(&s->pipeline, until_ns);
-	return s->p->busy;
+	return s->source->poll(s, until_ns);
 }
 
 uint64_t session_reached(const struct session *s)
 {
-	uint64_t least = UINT64_MAX;
-
-	for (size_t i = 0; i < s->p->rings.nr; i++)
-		if (s->p->rings.at[i].reached < least)
-			least = s->p->rings.at[i].reached;
-	return least;
+	return s->source->reached(s);
 }
 
-struct session_counts session_counts(const struct session *s)
+uint64_t session_pace(struct session *s, uint64_t delay_ns)
 {
-	struct session_counts c = {
-		.samples = s->pipeline.counts.samples,
-		.lost = s->pipeline.counts.lost,
-		.dropped = s->pipeline.counts.failed + s->pipeline.counts.bad,
-		.late = order_late(s->pipeline.order),
-		.throttled = s->pipeline.counts.throttled,
-	};
-
-	for (size_t i = 0; i < s->p->rings.nr; i++)
-		c.dropped += readers_stats(s->p->rings.readers, i).dropped;
-	return c;
+	return s->source->pace ? s->source->pace(s, delay_ns) : delay_ns;
 }
 
-/* Changes sampling, and files what comes from now on under its event. */
-static int apply(struct session *s, struct sampling *sampling, struct reason *why)
+bool session_ended(struct session *s)
 {
-	int err = sampler_change(s->sampler, sampling, why);
-
-	if (err)
-		return err;
-	if (use_event(s, &sampling->event))
-		return reason_set(why, -ENOSPC, "no more than %d events in one session",
-				  QUERY_ANY_EVENT);
-	return 0;
-}
-
-static void tell_step(struct session *s, enum adapt_step step, const struct sampling *now,
-		      uint64_t part, uint64_t whole, uint64_t now_ns)
-{
-	unsigned long long of = part, all = whole;
-
-	if (step == ADAPT_SLOWER)
-		notes_add(
-			&s->notes, "back-off", now_ns,
-			"%llu of %llu samples were lost: this machine cannot carry the rate, now %s %llu",
-			of, all, now->by_frequency ? "-F" : "-c", (unsigned long long)now->rate);
-	else if (step == ADAPT_LESS_STACK)
-		notes_add(
-			&s->notes, "stacks", now_ns,
-			"copying stacks costs too much here: now %u KB of each (--call-graph dwarf,BYTES sets it)",
-			now->stack_bytes / 1000);
-	else
-		notes_add(&s->notes, "stacks", now_ns,
-			  "%llu of %llu stacks were cut: now %u KB of each are copied", of, all,
-			  now->stack_bytes / 1000);
-}
-
-static void look_after_rate(struct session *s, uint64_t now_ns)
-{
-	struct session_counts c = session_counts(s);
-	struct adapt_look look = {
-		.time_ns = now_ns,
-		.samples = c.samples,
-		.lost = c.lost + c.dropped,
-		.cut = s->pipeline.counts.ends[STACK_CUT],
-		.own_cpu_ns = session_own_cpu_ns(s),
-	};
-	uint64_t part, whole;
-	struct sampling next;
-	enum adapt_step step = adapt(&s->p->adapt, &look, session_sampling(s),
-				     !s->options->stack_bytes_given, &next, &part, &whole);
-
-	if (step != ADAPT_KEEP && apply(s, &next, NULL) == 0)
-		tell_step(s, step, session_sampling(s), part, whole, now_ns);
-}
-
-static void look_after_side_band(struct session *s, uint64_t now_ns)
-{
-	struct session_private *p = s->p;
-
-	if (s->pipeline.counts.lost_side_band == p->side_band_lost)
-		return;
-	p->side_band_lost = s->pipeline.counts.lost_side_band;
-	space_scan_all(s->pipeline.space, now_ns);
-	notes_add(&s->notes, "side-band", now_ns,
-		  "the kernel lost %llu records of processes and mappings: /proc was read again",
-		  (unsigned long long)p->side_band_lost);
-}
-
-bool session_ended(struct session *s, uint64_t now_ns)
-{
-	if (s->ended_ns)
-		return true;
-	if (s->command.pid ? command_poll(&s->command) : !sampler_target_alive(s->sampler))
-		s->ended_ns = now_ns;
+	if (!s->ended_ns)
+		s->source->look_after(s);
 	return s->ended_ns != 0;
 }
 
-static void look_after_target(struct session *s, uint64_t now_ns)
+bool session_progress(const struct session *s, struct session_progress *ret)
 {
-	if (now_ns - s->p->rescanned_ns >= RESCAN_TARGET_NS) {
-		s->p->rescanned_ns = now_ns;
-		(void)sampler_rescan(s->sampler);
-	}
-	(void)session_ended(s, now_ns);
+	return s->source->progress && s->source->progress(s, ret);
 }
 
-void session_tidy(struct session *s, uint64_t now_ns)
+int session_verdict(const struct session *s, struct reason *why)
 {
-	look_after_side_band(s, now_ns);
-	if (s->p->cache && cache_damaged(s->p->cache)[0])
-		notes_add(&s->notes, "cache", now_ns, "%s", cache_damaged(s->p->cache));
-	look_after_target(s, now_ns);
-	if (!s->ended_ns)
-		look_after_rate(s, now_ns);
-	pipeline_tidy(&s->pipeline, now_ns);
+	why->text[0] = '\0';
+	return s->source->verdict ? s->source->verdict(s, why) : 0;
+}
+
+const char *session_when(const struct session *s)
+{
+	return s->source->when(s);
+}
+
+void session_tidy(struct session *s)
+{
+	if (s->cache && cache_damaged(s->cache)[0])
+		notes_add(&s->notes, "cache", clock_ns(), "%s", cache_damaged(s->cache));
+	if (s->source->tidy)
+		s->source->tidy(s);
+}
+
+void session_resumed(struct session *s)
+{
+	if (s->source->resumed)
+		s->source->resumed(s);
 }
 
 int session_change(struct session *s, const struct sampling *wanted, struct reason *why)
 {
-	struct sampling sampling = *wanted;
-	bool kernel_is_new = session_sampling(s)->exclude_kernel && !wanted->exclude_kernel;
-	int err = apply(s, &sampling, why);
-
-	if (err)
-		return err;
-	notes_drop(&s->notes, "back-off");
-	if (kernel_is_new && symbols_load_kernel(s->pipeline.symbols))
-		notes_add(&s->notes, "kernel", clock_ns(), "%s",
-			  symbols_kernel_why(s->pipeline.symbols));
-	return 0;
+	return s->source->change(s, wanted, why);
 }
 
 const struct sampling *session_sampling(const struct session *s)
 {
-	return sampler_current(s->sampler);
+	return s->source->sampling(s);
 }
 
-uint8_t session_event(const struct session *s)
+const struct event *session_event(const struct session *s, size_t i, uint64_t *ret_samples)
 {
-	return s->p->event;
+	return s->source->event ? s->source->event(s, i, ret_samples) : NULL;
+}
+
+uint32_t session_nr_cpus(const struct session *s)
+{
+	return s->source->nr_cpus(s);
+}
+
+struct session_counts session_counts(const struct session *s)
+{
+	const struct pipeline_counts *c = &s->pipeline->counts;
+
+	return (struct session_counts){
+		.samples = c->samples,
+		.lost = c->lost,
+		.dropped = c->failed + c->bad + s->source->dropped(s),
+		.late = order_late(s->pipeline->order),
+		.throttled = c->throttled,
+	};
 }
 
 uint64_t session_own_cpu_ns(const struct session *s)
@@ -516,8 +156,7 @@ uint64_t session_own_cpu_ns(const struct session *s)
 	struct timespec t;
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec +
-	       (s ? loader_cpu_ns(s->p->loader) : 0);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec + loader_cpu_ns(s->loader);
 }
 
 uint64_t session_own_rss_bytes(void)

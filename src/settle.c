@@ -10,22 +10,26 @@ void settle_names(struct session *s, uint64_t until_ns)
 	struct pollfd ready = { .fd = session_loader_fd(s), .events = POLLIN };
 
 	do {
-		if (!names_update(s->pipeline.names) || !pipeline_naming(&s->pipeline))
+		if (!names_update(s->pipeline->names) || !pipeline_naming(s->pipeline))
 			return;
 		if (!session_poll(s, until_ns))
 			poll(&ready, 1, 5);
 	} while (clock_ns() < until_ns);
 }
 
-void settle_records(struct session *s)
+uint64_t settle_records(struct session *s)
 {
-	uint64_t asked = clock_ns(), until = asked + 100 * NS_PER_MS;
-	struct pollfd ready = { .fd = session_fd(s), .events = POLLIN };
+	uint64_t asked = session_ask(s), until = clock_ns() + 100 * NS_PER_MS, reached;
+	struct pollfd ready[] = {
+		{ .fd = session_fd(s), .events = POLLIN },
+		{ .fd = session_loader_fd(s), .events = POLLIN },
+	};
 
-	session_nudge(s);
 	while (session_poll(s, until) || session_reached(s) + 2 * NS_PER_MS < asked) {
 		if (clock_ns() >= until)
-			return;
-		poll(&ready, 1, 10);
+			break;
+		poll(ready, 2, 10);
 	}
+	reached = session_reached(s);
+	return reached < asked ? reached : asked;
 }

@@ -12,7 +12,7 @@
 /* Reads the images that the stacks so far need, until @until_ns at most. */
 void settle_names(struct session *s, uint64_t until_ns);
 
-/* Takes in everything sampled up to now; 100 ms at most. */
-void settle_records(struct session *s);
+/* Takes in everything sampled up to now, for 100 ms at most; returns up to when it got. */
+uint64_t settle_records(struct session *s);
 
 #endif

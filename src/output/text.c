@@ -80,9 +80,9 @@ static void print_first_line(struct page *p)
 	char stamp[32] = "";
 	struct tm tm;
 
-	if (localtime_r(&start, &tm))
-		strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &tm);
-	fprintf(p->f, "ptop  %s  %s", stamp, clean(p, r->host));
+	if (start && localtime_r(&start, &tm))
+		strftime(stamp, sizeof(stamp), "  %Y-%m-%d %H:%M:%S", &tm);
+	fprintf(p->f, "ptop%s  %s", stamp, clean(p, r->host));
 	fprintf(p->f, "  %s %s%" PRIu64 "%s  %s  ", clean(p, r->event),
 		r->by_frequency ? "" : "period ", r->rate, r->by_frequency ? "Hz" : "", modes(r));
 	print_target(p);

@@ -224,14 +224,15 @@ static int next_plain(struct perfdata *pd, struct perfdata_record *ret)
 	size_t there;
 	uint32_t size;
 
-	if (pd->in->behind && stream_skip(s, pd->in->behind) < pd->in->behind)
-		return ended(pd, 1);
-	pd->in->behind = 0;
+	if (pd->in->behind)
+		pd->in->behind -= stream_skip(s, pd->in->behind);
+	if (pd->in->behind)
+		return s->dry ? -EAGAIN : ended(pd, 1);
 	if (s->offset >= pd->in->data_end)
 		return 0;
 	there = stream_want(s, RECORD_HEADER_BYTES);
 	if (there < RECORD_HEADER_BYTES)
-		return ended(pd, there);
+		return s->dry ? -EAGAIN : ended(pd, there);
 	size = look_at(pd, s->at, ret);
 	ret->offset = s->offset;
 	if (!size)
@@ -240,7 +241,7 @@ static int next_plain(struct perfdata *pd, struct perfdata_record *ret)
 		return stop(pd, -EBADMSG, s->offset, "a record reaches beyond the data");
 	there = stream_want(s, size);
 	if (there < size)
-		return ended(pd, there);
+		return s->dry ? -EAGAIN : ended(pd, there);
 	ret->bytes = s->at;
 	pd->in->behind = data_behind(pd, ret);
 	stream_take(s, size);
@@ -293,7 +294,7 @@ int perfdata_next(struct perfdata *pd, struct perfdata_record *ret)
 		if ((pd->in->ended || pd->in->time_ns > pd->leave_ns) && !folder_choose(pd))
 			return pd->damaged ? -EBADMSG : 0;
 		got = next(pd, ret);
-		if (got == -ENOMEM || (got < 0 && !pd->others.nr))
+		if (got == -ENOMEM || got == -EAGAIN || (got < 0 && !pd->others.nr))
 			return got;
 		if (got <= 0) {
 			pd->in->ended = true;
@@ -343,6 +344,14 @@ const struct perfdata_build_id *perfdata_build_id(const struct perfdata *pd, siz
 bool perfdata_is_swapped(const struct perfdata *pd)
 {
 	return pd->swap;
+}
+
+int perfdata_dont_wait(struct perfdata *pd)
+{
+	if (pd->in->stream.seekable)
+		return -1;
+	pd->in->stream.dont_wait = true;
+	return pd->in->stream.fd;
 }
 
 bool perfdata_is_pipe(const struct perfdata *pd)

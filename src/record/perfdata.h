@@ -114,8 +114,17 @@ int perfdata_open(struct perfdata **ret, int fd, struct reason *why);
 int perfdata_open_memory(struct perfdata **ret, const void *bytes, size_t size, struct reason *why);
 void perfdata_free(struct perfdata *pd);
 
-/* The next record: 1; 0 at the end; -EBADMSG or -EIO where reading stopped; -ENOMEM. */
+/*
+ * The next record: 1; 0 at the end; -EBADMSG or -EIO where reading stopped; -ENOMEM; -EAGAIN after
+ * perfdata_dont_wait(), where the rest is still to come.
+ */
 int perfdata_next(struct perfdata *pd, struct perfdata_record *ret);
+
+/*
+ * From now on perfdata_next() does not wait for a slow pipe; returns the descriptor to wait at, or
+ * -1 for a file, which never makes wait.
+ */
+int perfdata_dont_wait(struct perfdata *pd);
 
 /*
  * One sentence: why reading stopped before the end, or that the recording was never finished; ""

@@ -30,6 +30,9 @@ struct perfdata_stream {
 	uint64_t size;   /* of the input; UINT64_MAX: not known */
 	int err;         /* of a read that failed */
 	bool ended;
+	bool dont_wait; /* stream_want() takes what is there, and sets .dry where that is too little
+			 */
+	bool dry;
 };
 
 /* Takes @fd; its window is of @window bytes (RECORD_BYTES_MAX + 4096 at least). */

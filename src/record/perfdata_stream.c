@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -58,6 +59,13 @@ static ssize_t read_some(int fd, void *out, size_t n)
 	return got;
 }
 
+static bool is_readable(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) != 0;
+}
+
 size_t stream_want(struct perfdata_stream *s, size_t n)
 {
 	size_t there = (size_t)(s->end - s->at);
@@ -68,7 +76,12 @@ size_t stream_want(struct perfdata_stream *s, size_t n)
 	memmove(s->buffer, s->at, there);
 	s->start = s->at = s->buffer;
 	s->end = s->buffer + there;
+	s->dry = false;
 	while (there < n && !s->ended) {
+		if (s->dont_wait && !is_readable(s->fd)) {
+			s->dry = true;
+			break;
+		}
 		got = read_some(s->fd, s->buffer + there, s->cap - there);
 		if (got <= 0) {
 			s->ended = true;

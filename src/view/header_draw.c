@@ -243,10 +243,12 @@ static void window_line(struct ui *ui, struct line *l)
 		duration_text(st->refresh_s, text, sizeof(text));
 		say(l, 7, true, ROLE_HEADER, "each %s", text);
 	}
+	if (st->reading[0])
+		say(l, 1, true, ROLE_WARNING, "%s", st->reading);
 	if (ui->paused)
 		say(l, 0, true, ROLE_PAUSED, "paused");
 	else
-		say(l, 0, true, ROLE_HEADER, "%s", st->ended ? "ended" : "live");
+		say(l, 0, true, ROLE_HEADER, "%s", st->when);
 }
 
 static void draw_spark(struct ui *ui, struct canvas *c, int row, int at, int width)
@@ -275,6 +277,17 @@ static void draw_spark(struct ui *ui, struct canvas *c, int row, int at, int wid
 	}
 }
 
+/* How far a recording was read, where the timeline will be. */
+static void draw_progress(struct ui *ui, struct canvas *c, int row, int at, int width)
+{
+	int inner = width - 2, full = (int)(ui->facts.st.read_share * inner);
+
+	canvas_text(c, row, at, 1, ROLE_HEADER, ui->ascii ? "|" : "│");
+	canvas_text(c, row, at + inner + 1, 1, ROLE_HEADER, ui->ascii ? "|" : "│");
+	for (int i = 0; i < inner && i < full; i++)
+		canvas_text(c, row, at + 1 + i, 1, ROLE_BAR, ui->ascii ? "#" : "█");
+}
+
 int header_draw(struct ui *ui, struct canvas *c)
 {
 	struct line l = { .nr = 0 };
@@ -291,7 +304,9 @@ int header_draw(struct ui *ui, struct canvas *c)
 	window_line(ui, &l);
 	drop(&l, c->columns, ui->measure.nr_timeline ? SPARK_MIN + 2 : 0);
 	draw(c, 1, &l, &from, &to);
-	if (ui->measure.nr_timeline && to - 2 - from >= SPARK_MIN)
+	if (ui->facts.st.reading[0] && to - 2 - from >= SPARK_MIN)
+		draw_progress(ui, c, 1, from, to - 2 - from);
+	else if (ui->measure.nr_timeline && to - 2 - from >= SPARK_MIN)
 		draw_spark(ui, c, 1, from, to - 2 - from);
 	return 2;
 }

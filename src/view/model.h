@@ -61,7 +61,8 @@ struct event_row {
 
 struct facts {
 	struct ui_status st; /* its strings point to the rooms below */
-	char event[FACT_ROOM], target[FACT_ROOM], how[FACT_ROOM];
+	char event[FACT_ROOM], target[FACT_ROOM], how[FACT_ROOM], when[FACT_ROOM];
+	char reading[FACT_ROOM];
 	char notes[UI_NOTES][NOTE_ROOM];
 	size_t nr_notes;
 };

@@ -40,6 +40,7 @@ struct ui *ui_new(const struct ui_names *names, const struct ui_options *options
 	ui->measure.cpus = ui->measure.idle_cpus = NAN;
 	ui->facts.st.own_cpu_percent = NAN;
 	ui->facts.st.event = ui->facts.st.target = ui->facts.st.ended_how = "";
+	ui->facts.st.when = ui->facts.st.reading = "";
 	ui->facts.st.kernel = ui->facts.st.user = true;
 	ui->facts.st.refresh_s = options->refresh_s;
 	for (int i = 0; i < NR_VIEWS; i++) {
@@ -205,6 +206,8 @@ void ui_status(struct ui *ui, const struct ui_status *st)
 	f->st.event = fact(f->event, sizeof(f->event), st->event);
 	f->st.target = fact(f->target, sizeof(f->target), st->target);
 	f->st.ended_how = fact(f->how, sizeof(f->how), st->ended_how);
+	f->st.when = fact(f->when, sizeof(f->when), st->when);
+	f->st.reading = fact(f->reading, sizeof(f->reading), st->reading);
 	if (!ui->paused) /* a new note would move the rows down */
 		f->nr_notes = st->nr_notes < UI_NOTES ? st->nr_notes : UI_NOTES;
 	for (size_t i = 0; !ui->paused && i < f->nr_notes; i++)

@@ -154,10 +154,13 @@ struct ui_status {
 	uint64_t lost, dropped, late, throttled;
 	double own_cpu_percent; /* of one CPU; NAN: not known */
 	uint64_t own_rss_bytes;
-	bool history_bounded;     /* older samples than asked for are gone */
-	double history_s;         /* what is held */
-	bool ended;               /* the target ended */
-	const char *ended_how;    /* "exit status 1", "killed by SIGSEGV", "" */
+	bool history_bounded;  /* older samples than asked for are gone */
+	double history_s;      /* what is held */
+	bool ended;            /* the target ended */
+	const char *ended_how; /* "exit status 1", "killed by SIGSEGV", "" */
+	const char *when;      /* the present: "live", "ended", "recording" */
+	const char *reading;   /* how far a recording was read; "": it is no recording, or whole */
+	double read_share;     /* the same, 0 .. 1 */
 	const char *const *notes; /* sentences, newest first */
 	size_t nr_notes;
 	double refresh_s;

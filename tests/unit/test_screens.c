@@ -194,6 +194,7 @@ static void test_notes(void **state)
 		.late = 2,
 		.ended = true,
 		.ended_how = "exit status 1",
+		.when = "ended",
 		.notes = notes,
 		.nr_notes = 2,
 		.refresh_s = 2.0,

@@ -229,6 +229,7 @@ static inline void bed_status(struct bed *b)
 		.own_cpu_percent = 0.6,
 		.own_rss_bytes = 23000000,
 		.ended_how = "",
+		.when = "live",
 		.notes = notes,
 		.nr_notes = 0,
 		.refresh_s = 1.0,
