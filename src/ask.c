@@ -60,7 +60,7 @@ static uint64_t bucket_width(const struct ui_question *q, uint64_t start_ns)
 
 	if (q->window_ns)
 		return q->window_ns / BUCKETS + 1;
-	while (width * BUCKETS < q->to_ns - start_ns)
+	while (q->to_ns > start_ns && width * BUCKETS < q->to_ns - start_ns)
 		width *= 2;
 	return width;
 }

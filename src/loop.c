@@ -64,7 +64,7 @@ void loop_unblock_signals(void)
 static int add(struct loop *l, int fd, uint32_t from)
 {
 	/* A pipe may hold more than is wanted now: it wakes only when it got something. */
-	bool edge = from == FROM_SESSION && session_recorded(l->session);
+	bool edge = fd == session_fd(l->session) && session_recorded(l->session);
 	struct epoll_event e = { .events = EPOLLIN | (edge ? EPOLLET : 0u), .data.u32 = from };
 
 	return epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, fd, &e) ? -errno : 0;
