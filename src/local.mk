@@ -9,6 +9,7 @@ libptop_a_SOURCES += \
 	src/command.c src/command.h \
 	src/completion.c \
 	src/control.c src/control.h \
+	src/forget.c src/forget.h \
 	src/hold.c src/hold.h \
 	src/kept.c src/kept.h \
 	src/live.c src/live.h \
