@@ -3,6 +3,7 @@
 # The wiring: everything in src/ itself but main.c.
 libptop_a_SOURCES += \
 	src/adapt.c src/adapt.h \
+	src/advice.c src/advice.h \
 	src/ask.c src/ask.h \
 	src/batch.c src/batch.h \
 	src/clock.h \
@@ -15,7 +16,9 @@ libptop_a_SOURCES += \
 	src/live.c src/live.h \
 	src/loop.c src/loop.h \
 	src/names.c src/names.h \
+	src/modules.c src/modules.h \
 	src/options.c src/options.def src/options.h \
+	src/owners.c src/owners.h \
 	src/park.c src/park.h \
 	src/pipeline.c src/pipeline.h \
 	src/progress.c src/progress.h \
