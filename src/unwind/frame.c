@@ -243,3 +243,16 @@ bool frame_at_entry(const struct frame *f, const struct stack_copy *stack)
 		return false;
 	return stack_word(stack, sp + 8 * (argc + 1), &word) == STEP_OK && word == 0;
 }
+
+bool frame_is_first(const struct frame *f, const struct stack_copy *stack)
+{
+	const struct machine *m = f->machine;
+	struct frame entry = *f;
+	uint64_t argc;
+
+	if (m->lr != m->pc)
+		return false;
+	entry.regs.value[m->sp] -= 8;
+	return stack_word(stack, entry.regs.value[m->sp], &argc) == STEP_OK &&
+	       argc == f->regs.value[m->pc] && frame_at_entry(&entry, stack);
+}

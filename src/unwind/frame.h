@@ -67,4 +67,8 @@ enum step frame_step_chain(const struct frame *f, const struct stack_copy *stack
 /* Whether sp is where the kernel starts a program: argc, argv[], NULL. */
 bool frame_at_entry(const struct frame *f, const struct stack_copy *stack);
 
+/* Whether @f is no caller but what the kernel put on the stack of a program's first function: its
+ * return address is argc. */
+bool frame_is_first(const struct frame *f, const struct stack_copy *stack);
+
 #endif

@@ -192,12 +192,43 @@ static inline struct place place_of(const struct code *code, bool exact)
 	return (struct place){ code->image, code->offset + trampoline };
 }
 
+/*
+ * No call returns to a function's first byte unless it is the last of the function before; where no
+ * row covers what lies before (*@code), the address was put there by hand: makecontext() has a
+ * coroutine's function return so to what ends the coroutine.  True: its place is *@ret, and the
+ * stack begins there.
+ */
+static bool put_there(const struct code_view *view, uint64_t pc, const struct code **code,
+		      struct place *ret)
+{
+	bool there;
+
+	if (pc % 16 != 0 || !code_has_no_rule(*code) || code_is(*code, &code_jit) ||
+	    code_is(*code, &code_no_rows))
+		return false;
+	there = code_find(view, pc, code) == 0 && !code_has_no_rule(*code);
+	if (there)
+		*ret = (struct place){ (*code)->image, (*code)->offset };
+	else
+		(void)code_find(view, pc - 1, code);
+	return there;
+}
+
+/* How a stack ends whose outermost frame returns to no code. */
+static enum unwind_end end_nowhere(const struct hot *h, struct frame *f,
+				   const struct stack_copy *stack)
+{
+	hot_into(h, f);
+	return frame_is_first(f, stack) ? UNWIND_COMPLETE : UNWIND_BROKEN;
+}
+
 /* From frame to frame; the innermost one's code is @code. */
 static void walk(struct frame *f, const struct stack_copy *stack, const struct code_view *view,
 		 const struct code *code, struct place *places, uint32_t max, struct unwound *ret)
 {
 	uint64_t plain = f->regs.machine == UNWIND_X86_64 && stack->size >= 8 ? PLAIN : 0;
 	struct hot h = hot_of(f);
+	struct place begin;
 	int err;
 
 	for (;;) {
@@ -219,11 +250,16 @@ static void walk(struct frame *f, const struct stack_copy *stack, const struct c
 		}
 		err = code_find(view, f->exact ? h.pc : h.pc - 1, &code);
 		if (code_is(code, &code_nowhere)) {
-			ret->end = UNWIND_BROKEN;
+			ret->end = end_nowhere(&h, f, stack);
 			return;
 		}
 		if (ret->nr == max) {
 			ret->end = UNWIND_DEEP;
+			return;
+		}
+		if (!f->exact && err == 0 && put_there(view, h.pc, &code, &begin)) {
+			places[ret->nr++] = begin;
+			ret->end = UNWIND_COMPLETE;
 			return;
 		}
 		places[ret->nr++] = place_of(code, f->exact);

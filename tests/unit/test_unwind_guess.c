@@ -218,6 +218,62 @@ static void aarch64_called(void **state)
 	FRAMES(b, &u, F(0x810), F(0x20f), F(0x40f));
 }
 
+/* A function whose return address is at sp + 24. */
+static void called_from_main(struct bed *b)
+{
+	program_rule(b, 0x200, 0x300, by_sp(32));
+	at(b, P(0x210), 0);
+}
+
+/* What ends a coroutine: its address was put there, none called it. */
+static void return_address_put_there(void **state)
+{
+	struct bed *b = *state;
+	struct unwound u;
+
+	called_from_main(b);
+	program_rule(b, 0x800, 0x820, by_sp(8));
+	put(b, 24, P(0x800));
+	u = unwind(b);
+	assert_int_equal(u.end, UNWIND_COMPLETE);
+	assert_int_equal(b->places[u.nr - 1].offset, 0x800);
+}
+
+/* The last call of a function whose neighbour begins there. */
+static void return_address_of_the_neighbour(void **state)
+{
+	struct bed *b = *state;
+	struct unwound u;
+
+	called_from_main(b);
+	program_rule(b, 0x800, 0x820, by_sp(8));
+	program_rule(b, 0x7f0, 0x800, outermost);
+	put(b, 24, P(0x800));
+	u = unwind(b);
+	assert_int_equal(u.end, UNWIND_COMPLETE);
+	assert_int_equal(b->places[u.nr - 1].offset, 0x7ff);
+}
+
+/* A program's first function without an end in its rules: argc where a return address would be. */
+static void first_function(void **state)
+{
+	struct bed *b = *state;
+	struct unwound u;
+
+	program_rule(b, 0x200, 0x300, by_sp(32));
+	at(b, P(0x210), 0);
+	put(b, 24, 2); /* argc, argv, NULL */
+	put(b, 32, STACK + 512);
+	put(b, 40, STACK + 530);
+	put(b, 48, 0);
+	u = unwind(b);
+	assert_int_equal(u.end, UNWIND_COMPLETE);
+	FRAMES(b, &u, F(0x210));
+	put(b, 48, 5);
+	u = unwind(b);
+	assert_int_equal(u.end, UNWIND_BROKEN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +282,9 @@ int main(void)
 		BED_TEST(chain_of_frame_pointers),
 		BED_TEST(frame_pointer_as_data),
 		BED_TEST(entry_of_a_program),
+		BED_TEST(return_address_put_there),
+		BED_TEST(return_address_of_the_neighbour),
+		BED_TEST(first_function),
 		BED_TEST(jit_frames),
 		BED_TEST(jit_before_it_kept_the_frame_pointer),
 		BED_TEST(pc_outside_code),
