@@ -2,12 +2,13 @@
 #include "adapt.h"
 
 #define LOOK_NS 250000000ull
-#define LOST_SAMPLES 20  /* of at least so many in all */
-#define LOST_SHARE 50    /* act when one sample in 50 is lost */
-#define CUT_SHARE 10     /* or one stack in 10 is cut */
-#define CUT_SAMPLES 100  /* of at least so many */
-#define COST_PERCENT 8   /* of one CPU that ptop may use before stacks stop growing */
-#define COST_TOO_MUCH 16 /* and above which they shrink */
+#define LONG_LOOK_NS (40 * LOOK_NS) /* where so few are sampled that a look tells nothing */
+#define LOST_SAMPLES 20             /* of at least so many in all */
+#define LOST_SHARE 50               /* act when one sample in 50 is lost */
+#define CUT_SHARE 10                /* or one stack in 10 is cut */
+#define CUT_SAMPLES 100             /* of at least so many */
+#define COST_PERCENT 8              /* of one CPU that ptop may use before stacks stop growing */
+#define COST_TOO_MUCH 16            /* and above which they shrink */
 
 static bool slower(struct sampling *s)
 {
@@ -49,7 +50,7 @@ enum adapt_step adapt(struct adapt *a, const struct adapt_look *now, const struc
 				   ? (now->own_cpu_ns - a->last.own_cpu_ns) * 100 / span
 				   : 0;
 
-	if (span < LOOK_NS)
+	if (span < LOOK_NS || (samples + lost < CUT_SAMPLES && span < LONG_LOOK_NS))
 		return ADAPT_KEEP;
 	*ret = *s;
 	*ret_part = lost;

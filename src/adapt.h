@@ -34,8 +34,9 @@ enum adapt_step {
 
 /*
  * The step to take now, with @ret changed accordingly (from @s), and since the last look: how many
- * of how many samples were lost or cut (@ret_part of @ret_whole).  At most four times a second;
- * else ADAPT_KEEP.  @may_grow: stacks' size was not chosen by a person.
+ * of how many samples were lost or cut (@ret_part of @ret_whole).  At most four times a second, and
+ * where few are sampled not before there are enough to judge by; else ADAPT_KEEP.  @may_grow:
+ * stacks' size was not chosen by a person.
  */
 enum adapt_step adapt(struct adapt *a, const struct adapt_look *now, const struct sampling *s,
 		      bool may_grow, struct sampling *ret, uint64_t *ret_part, uint64_t *ret_whole);

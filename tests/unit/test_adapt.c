@@ -69,6 +69,26 @@ static void test_each_loss_counts_once(void **state)
 	assert_int_equal(look(&a, &now, &usual, &s), ADAPT_KEEP);
 }
 
+/* A process that is sampled but now and then: its stacks grow, too, once there are enough. */
+static void test_few_samples_add_up(void **state)
+{
+	struct adapt_look now = { .time_ns = S };
+	struct adapt a = { .last = now };
+	struct sampling next;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		now.time_ns += S;
+		now.samples += 30;
+		now.cut += 30;
+		assert_int_equal(look(&a, &now, &usual, &next), ADAPT_KEEP);
+	}
+	now.time_ns += S;
+	now.samples += 30;
+	now.cut += 30;
+	assert_int_equal(look(&a, &now, &usual, &next), ADAPT_MORE_STACK);
+}
+
 /* Cut stacks grow up to the most; once a size proved too dear it is not tried again. */
 static void test_stacks_grow_and_shrink(void **state)
 {
@@ -123,6 +143,7 @@ int main(void)
 		cmocka_unit_test(test_all_is_well),
 		cmocka_unit_test(test_losses_halve_the_rate),
 		cmocka_unit_test(test_each_loss_counts_once),
+		cmocka_unit_test(test_few_samples_add_up),
 		cmocka_unit_test(test_stacks_grow_and_shrink),
 		cmocka_unit_test(test_choice_and_losses),
 	};
