@@ -208,26 +208,44 @@ unsigned debugfile_candidates_in(const struct debug_clue *c, int fd, const int *
 	return s.nr;
 }
 
+/* What @path is inside the root of a process that went below ours by chroot(): /proc/PID/maps has
+ * it as seen from ours. */
+static const char *path_in_root(pid_t pid, const char *path)
+{
+	char name[64], root[3072];
+	ssize_t size;
+
+	if (path == NULL)
+		return NULL;
+	snprintf(name, sizeof(name), "/proc/%d/root", (int)pid);
+	size = readlink(name, root, sizeof(root));
+	if (size <= 1 || (size_t)size == sizeof(root) || strncmp(path, root, (size_t)size) != 0 ||
+	    path[size] != '/')
+		return path;
+	return path + size;
+}
+
 unsigned debugfile_candidates(const struct debug_clue *c, int fd, pid_t pid, const char *path,
 			      int *ret_fds)
 {
-	int roots[2];
-	unsigned nr;
+	int own, theirs;
+	unsigned nr = 0;
 
 	if (c->has_symbols)
 		return 0;
-	roots[1] = open_root(0);
-	if (roots[1] < 0)
+	own = open_root(0);
+	if (own < 0)
 		return 0;
-	roots[0] = pid != 0 ? open_root(pid) : -ENOENT;
-	if (roots[0] >= 0 && same_directory(roots[0], roots[1])) {
-		close(roots[0]);
-		roots[0] = -1;
+	theirs = pid != 0 ? open_root(pid) : -ENOENT;
+	if (theirs >= 0) {
+		if (!same_directory(theirs, own))
+			nr = debugfile_candidates_in(c, fd, &theirs, 1, path_in_root(pid, path),
+						     ret_fds, DEBUG_CANDIDATES_MAX);
+		close(theirs);
 	}
-	nr = debugfile_candidates_in(c, fd, roots, 2, path, ret_fds, DEBUG_CANDIDATES_MAX);
-	for (size_t i = 0; i < 2; i++)
-		if (roots[i] >= 0)
-			close(roots[i]);
+	nr += debugfile_candidates_in(c, fd, &own, 1, path, ret_fds + nr,
+				      DEBUG_CANDIDATES_MAX - nr);
+	close(own);
 	return nr;
 }
 
