@@ -15,7 +15,6 @@ libptop_a_SOURCES += \
 	src/image/images.c src/image/images.h \
 	src/image/images_build.c src/image/images_impl.h \
 	src/image/images_cache.c \
-	src/image/images_facts.c \
 	src/image/images_loader.c \
 	src/image/key.c src/image/key.h \
 	src/image/loader.c src/image/loader.h \
@@ -28,6 +27,7 @@ libptop_a_SOURCES += \
 	src/image/plt.c src/image/plt.h \
 	src/image/rows.c src/image/rows.h \
 	src/image/rows_build.c \
+	src/image/rows_code.c src/image/rows_code.h \
 	src/image/rows_sections.c src/image/rows_sections.h \
 	src/image/suffix.c src/image/suffix.h \
 	src/image/symtab.c src/image/symtab.h \

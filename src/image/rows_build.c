@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * From an ELF file's call frame information to its rows: list all FDEs, sort them by address, run
- * each through the interpreter and put down what its rows come to.  Where FDEs overlap, the earlier
+ * each through the interpreter and put down what its rows come to.  Gaps between them are looked
+ * through for what code tells of itself (rows_code.h).  Where FDEs overlap, the earlier
  * one is followed to its end, and .eh_frame goes before .debug_frame, which fills in what the
  * former leaves out (musl, Go).
  */
@@ -14,6 +15,7 @@
 #include "base/vec.h"
 #include "image/cfi.h"
 #include "image/elf_file.h"
+#include "image/rows_code.h"
 #include "image/rows_sections.h"
 
 #define FDES_MAX (4u << 20)
@@ -21,6 +23,8 @@
 #define RULE_SLOTS (2u * ROWS_RULES_MAX)
 #define INSTRUCTIONS_MAX (UINT64_C(64) << 20)
 #define SORT_BITS 11u
+#define GAP_MIN 32u                   /* shorter ones lie between functions */
+#define GAPS_MAX (UINT64_C(32) << 20) /* bytes of code that are looked through */
 
 /* An FDE of code that is there; addresses count from the base. */
 struct piece {
@@ -46,6 +50,7 @@ struct rows_builder {
 	uint32_t *slots; /* hash of rules: index + 1; 0: free */
 	struct cfi_run run;
 	uint32_t last_rule;
+	uint64_t gaps; /* bytes of code that were looked through */
 };
 
 static void builder_done(struct rows_builder *b)
@@ -116,7 +121,7 @@ static int list_pieces(struct rows_builder *b, struct cfi_section *s)
 static int sort_pieces(struct rows_builder *b)
 {
 	size_t nr = b->pieces.nr;
-	struct sort_key *from = calloc(nr, 2 * sizeof(*from)), *to = from + nr;
+	struct sort_key *from = calloc(nr + 1, 2 * sizeof(*from)), *to = from + nr;
 
 	if (from == NULL)
 		return -ENOMEM;
@@ -251,6 +256,61 @@ static uint64_t next_eh(const struct rows_builder *b, size_t i, size_t *next)
 	return *next < b->pieces.nr ? b->order[*next].start : UINT64_MAX;
 }
 
+static uint64_t highest(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t lowest(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int put_code_row(void *ctx, uint64_t vaddr, const struct unwind_rule *rule)
+{
+	struct rows_builder *b = ctx;
+	uint32_t index = ROWS_NO_RULE;
+	int err = rule != NULL ? rule_index(b, rule, &index) : 0;
+
+	return err != 0 ? err : put(b, vaddr - b->base, index);
+}
+
+/* Code in [@start, @end) of segment @s. */
+static int put_gap(struct rows_builder *b, const struct table_segment *s, uint64_t start,
+		   uint64_t end)
+{
+	uint64_t offset = s->offset + (start - s->vaddr);
+	Elf_Data *data;
+
+	if (offset > INT64_MAX || end - start < GAP_MIN || b->gaps + (end - start) > GAPS_MAX)
+		return 0;
+	b->gaps += end - start;
+	data = elf_getdata_rawchunk(b->sections.file.elf, (int64_t)offset, end - start, ELF_T_BYTE);
+	if (data == NULL || data->d_size != end - start)
+		return 0;
+	return rows_code(data->d_buf, data->d_size, start, b->sections.machine, put_code_row, b);
+}
+
+/* What code itself tells in [@start, @end), which count from the base and no FDE covers. */
+static int put_gaps(struct rows_builder *b, uint64_t start, uint64_t end)
+{
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < b->code.ranges.nr; i++) {
+		const struct code_range *r = &b->code.ranges.at[i];
+
+		for (uint32_t k = 0; err == 0 && k < b->code.nr_segments; k++) {
+			const struct table_segment *s = &b->code.segments[k];
+			uint64_t from = highest(r->start, highest(s->vaddr, b->base + start));
+			uint64_t to = lowest(r->end, lowest(s->vaddr + s->filesz, b->base + end));
+
+			if (from < to)
+				err = put_gap(b, s, from, to);
+		}
+	}
+	return err;
+}
+
 static int put_all(struct rows_builder *b)
 {
 	uint64_t covered = 0;
@@ -268,10 +328,13 @@ static int put_all(struct rows_builder *b)
 		}
 		if (start >= end)
 			continue;
-		err = put_piece(b, p, start, end);
+		if (start - covered >= GAP_MIN)
+			err = put_gaps(b, covered, start);
+		if (err == 0)
+			err = put_piece(b, p, start, end);
 		covered = end;
 	}
-	return err;
+	return err != 0 ? err : put_gaps(b, covered, UINT32_MAX);
 }
 
 static int write_rows(struct rows_builder *b, struct rows_bytes *ret)
@@ -320,14 +383,16 @@ static int collect(struct rows_builder *b)
 	err = list_pieces(b, &b->eh);
 	if (err == 0)
 		err = list_pieces(b, &b->debug);
-	if (err != 0 || b->pieces.nr == 0)
-		return err != 0 ? err : -ENODATA;
+	if (err != 0)
+		return err;
 	/* About four rows a function, as compilers write it. */
 	if (vec_reserve(&b->starts, b->pieces.nr * 4) != 0 ||
 	    vec_reserve(&b->indices, b->pieces.nr * 4) != 0)
 		return -ENOMEM;
 	err = sort_pieces(b);
-	return err != 0 ? err : put_all(b);
+	if (err == 0)
+		err = put_all(b);
+	return err == 0 && b->pieces.nr == 0 && b->starts.nr == 0 ? -ENODATA : err;
 }
 
 /* Takes what rows_sections_init() found. */
@@ -338,10 +403,9 @@ static int build(struct rows_builder *b, struct rows_bytes *ret, struct reason *
 
 	if (err == 0)
 		err = find_base(b, why);
-	if (err == 0)
-		err = rows_sections_find(&b->sections, &b->eh, &b->debug, why);
 	if (err != 0)
 		return err;
+	rows_sections_find(&b->sections, &b->eh, &b->debug);
 	b->eh.budget = b->debug.budget = INSTRUCTIONS_MAX;
 	err = collect(b);
 	if (err == 0)

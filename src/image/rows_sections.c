@@ -166,14 +166,10 @@ static void find_debug(struct cfi_section *c, const struct elf_file *f)
 		take_bytes(c, section_bytes(section, &header), header.sh_addr);
 }
 
-int rows_sections_find(struct rows_sections *s, struct cfi_section *eh, struct cfi_section *debug,
-		       struct reason *why)
+void rows_sections_find(struct rows_sections *s, struct cfi_section *eh, struct cfi_section *debug)
 {
 	eh->machine = debug->machine = s->machine;
 	find_eh(eh, &s->file);
 	find_debug(debug, &s->file);
 	find_debug(debug, &s->debug);
-	if (eh->bytes == NULL && debug->bytes == NULL)
-		return reason_set(why, -ENODATA, "it has no unwind information");
-	return 0;
 }

@@ -25,11 +25,7 @@ int rows_sections_init_memory(struct rows_sections *s, const void *elf, size_t s
 			      struct reason *why);
 void rows_sections_done(struct rows_sections *s);
 
-/*
- * Sets up both sections; one that is absent or past 256 MiB has no bytes.  0, or -ENODATA where
- * both are.
- */
-int rows_sections_find(struct rows_sections *s, struct cfi_section *eh, struct cfi_section *debug,
-		       struct reason *why);
+/* Sets up both sections; one that is absent or past 256 MiB has no bytes. */
+void rows_sections_find(struct rows_sections *s, struct cfi_section *eh, struct cfi_section *debug);
 
 #endif
