@@ -98,8 +98,7 @@ static void search(struct ui *ui)
 			return;
 		}
 	}
-	snprintf(text, sizeof(text), "No %s here matches \"%s\".",
-		 ui->view == QUERY_MODULES ? "module" : "function", ui->search);
+	snprintf(text, sizeof(text), "No function here matches \"%s\".", ui->search);
 	ui_message(ui, text, ui->now_ns);
 }
 

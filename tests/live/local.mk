@@ -8,6 +8,9 @@
 live_tests = \
 	tests/live/born.py \
 	tests/live/command.py \
+	tests/live/hard_maps.py \
+	tests/live/hard_names.py \
+	tests/live/hard_unwind.py \
 	tests/live/lost.py \
 	tests/live/names.py \
 	tests/live/quit.py \
@@ -21,7 +24,7 @@ live_tests = \
 
 EXTRA_PROGRAMS += $(live_programs)
 CLEANFILES += $(live_programs)
-EXTRA_DIST += $(live_tests)
+EXTRA_DIST += $(live_tests) tests/live/hard
 
 tests/live/programs.log: $(live_programs)
 

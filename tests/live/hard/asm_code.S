@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* No .cfi directive, no size: what a linker does not know, no table tells. */
+	.text
+	.globl	asm_leaf
+	.type	asm_leaf, @function
+asm_leaf:
+	movl	$100000, %eax
+1:	decl	%eax
+	jnz	1b
+	ret
+
+/* Keeps the frame pointer and calls its argument. */
+	.globl	asm_chain
+	.type	asm_chain, @function
+asm_chain:
+	pushq	%rbp
+	movq	%rsp, %rbp
+	subq	$64, %rsp
+	call	*%rdi
+	leave
+	ret
+
+/* Moves the stack pointer, uses the frame pointer for data and calls its argument. */
+	.globl	asm_lost
+	.type	asm_lost, @function
+asm_lost:
+	pushq	%rbp
+	subq	$64, %rsp
+	movl	$1234, %ebp
+	call	*%rdi
+	addq	$64, %rsp
+	popq	%rbp
+	ret
+	.section .note.GNU-stack, "", @progbits
