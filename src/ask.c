@@ -13,8 +13,10 @@
 
 int asker_init(struct asker *a, struct session *s)
 {
-	*a = (struct asker){ .session = s, .cache = query_cache_new() };
-	if (!a->cache || timeline_init(&a->timeline, UI_TIMELINE)) {
+	*a = (struct asker){ .session = s,
+			     .cache = query_cache_new(),
+			     .modules = modules_new(s->pipeline, !session_recorded(s)) };
+	if (!a->cache || !a->modules || timeline_init(&a->timeline, UI_TIMELINE)) {
 		asker_done(a);
 		return -ENOMEM;
 	}
@@ -24,8 +26,10 @@ int asker_init(struct asker *a, struct session *s)
 void asker_done(struct asker *a)
 {
 	query_cache_free(a->cache);
+	modules_free(a->modules);
 	timeline_done(&a->timeline);
 	a->cache = NULL;
+	a->modules = NULL;
 }
 
 uint8_t asker_hide(const struct options *o)
@@ -114,6 +118,16 @@ static void measure(struct asker *a, const struct ui_question *q, const struct q
 	measure_timeline(a, q, query, m);
 }
 
+/* No stacks were asked for: nothing is said of how they end. */
+static void forget_ends(struct answer *a)
+{
+	memset(a->ends, 0, sizeof(a->ends));
+	for (size_t i = 0; a->modules && i < a->nr_rows; i++) {
+		memset(a->modules[i].ends, 0, sizeof(a->modules[i].ends));
+		memset(a->modules[i].self_ends, 0, sizeof(a->modules[i].self_ends));
+	}
+}
+
 int ask(struct asker *a, const struct ui_question *q, struct answer *ret, struct ui_measure *m)
 {
 	struct pipeline *pl = a->session->pipeline;
@@ -134,7 +148,7 @@ int ask(struct asker *a, const struct ui_question *q, struct answer *ret, struct
 		return -ENOMEM;
 	err = query_run(a->cache, pl->store, pl->stacks, naming, &query, ret);
 	if (!err && session_sampling(a->session)->call_graph == CALL_GRAPH_NONE)
-		memset(ret->ends, 0, sizeof(ret->ends)); /* no stacks were asked for */
+		forget_ends(ret);
 	if (!err && m)
 		measure(a, q, &query, ret, m);
 	return err;

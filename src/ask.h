@@ -6,6 +6,7 @@
 #ifndef PTOP_ASK_H
 #define PTOP_ASK_H
 
+#include "modules.h"
 #include "profile/query.h"
 #include "profile/timeline.h"
 #include "session.h"
@@ -14,6 +15,7 @@
 struct asker {
 	struct session *session;
 	struct query_cache *cache;
+	struct modules *modules; /* what is told of modules besides their samples */
 	struct timeline timeline;
 	uint64_t buckets[UI_TIMELINE]; /* of the last answer */
 };

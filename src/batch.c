@@ -79,6 +79,7 @@ static int print_event(struct batch *b, uint64_t to_ns)
 		.from_ns = b->shown_ns,
 		.to_ns = to_ns,
 		.all = true,
+		.orientation = o->view_given ? o->view : QUERY_FUNCTIONS,
 		.grouping = (enum ui_grouping)o->group,
 		.hide = asker_hide(o),
 	};

@@ -22,6 +22,10 @@
 /* The first refresh comes early, so that there is something to see at once. */
 #define FIRST_REFRESH_NS (60 * NS_PER_MS)
 
+/* How long packages are searched for at a time, and how often. */
+#define SEARCH_NS (3 * NS_PER_MS)
+#define SEARCH_EACH_NS (10 * NS_PER_MS)
+
 struct live {
 	struct session *session;
 	struct screen *screen;
@@ -39,13 +43,15 @@ struct live {
 	bool told; /* how the reading of a recording ended */
 };
 
-static struct ui *make_ui(const struct session *s, bool ascii)
+static struct ui *make_ui(const struct session *s, struct modules *modules, bool ascii)
 {
 	const struct options *o = s->options;
 	struct ui_names names = {
 		.ctx = s->pipeline->names,
 		.function = names_function,
 		.group = names_group,
+		.module = modules_get,
+		.module_ctx = modules,
 	};
 	struct ui_options options = {
 		.ascii = ascii,
@@ -213,7 +219,7 @@ static void save(struct live *v, uint64_t now_ns)
 	if (err)
 		snprintf(sentence, sizeof(sentence), "cannot write %s: %s", path, strerror(-err));
 	else
-		snprintf(sentence, sizeof(sentence), "the functions are in %s", path);
+		snprintf(sentence, sizeof(sentence), "what is shown is written to %s", path);
 	ui_message(v->ui, sentence, now_ns);
 }
 
@@ -288,13 +294,23 @@ static void take_keys(struct live *v)
 	}
 }
 
+/* When to wake up for a key or, with packages to be searched for, soon. */
+static uint64_t deadline(const struct live *v)
+{
+	uint64_t key = screen_key_deadline(v->screen), soon = clock_ns() + SEARCH_EACH_NS;
+
+	if (!modules_searching(v->asker.modules) || (key && key < soon))
+		return key;
+	return soon;
+}
+
 static void run(struct live *v)
 {
 	int events;
 
 	draw(v);
 	while (!v->stop) {
-		events = loop_wait(&v->loop, screen_key_deadline(v->screen));
+		events = loop_wait(&v->loop, deadline(v));
 		if (events & LOOP_STOP)
 			return;
 		if ((events & LOOP_RESIZED) && screen_resize(v->screen))
@@ -305,6 +321,8 @@ static void run(struct live *v)
 			take_keys(v);
 		if (events & LOOP_REFRESH)
 			refresh(v);
+		if (modules_searching(v->asker.modules))
+			v->redraw |= !modules_work(v->asker.modules, SEARCH_NS);
 		if (v->redraw && !v->stop)
 			draw(v);
 	}
@@ -320,8 +338,9 @@ static int start(struct live *v, int input_fd, struct reason *why)
 
 	if (err)
 		return err;
-	v->ui = make_ui(s, screen_ascii(v->screen));
-	if (!v->ui || asker_init(&v->asker, v->session))
+	if (asker_init(&v->asker, v->session) == 0)
+		v->ui = make_ui(s, v->asker.modules, screen_ascii(v->screen));
+	if (!v->ui)
 		return reason_set(why, -ENOMEM, "out of memory");
 	v->delay_s = s->options->delay_s;
 	return loop_init(&v->loop, v->session, input_fd, clock_ns() + FIRST_REFRESH_NS,

@@ -3,18 +3,22 @@
 # The wiring: everything in src/ itself but main.c.
 libptop_a_SOURCES += \
 	src/adapt.c src/adapt.h \
+	src/advice.c src/advice.h \
 	src/ask.c src/ask.h \
 	src/batch.c src/batch.h \
 	src/clock.h \
 	src/command.c src/command.h \
 	src/completion.c \
 	src/control.c src/control.h \
+	src/forget.c src/forget.h \
 	src/hold.c src/hold.h \
 	src/kept.c src/kept.h \
 	src/live.c src/live.h \
 	src/loop.c src/loop.h \
 	src/names.c src/names.h \
+	src/modules.c src/modules.h \
 	src/options.c src/options.def src/options.h \
+	src/owners.c src/owners.h \
 	src/park.c src/park.h \
 	src/pipeline.c src/pipeline.h \
 	src/progress.c src/progress.h \

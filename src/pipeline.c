@@ -8,6 +8,7 @@
 
 #include "base/vec.h"
 #include "clock.h"
+#include "forget.h"
 #include "hold.h"
 #include "image/loader.h"
 #include "park.h"
@@ -20,9 +21,6 @@
 #define MAX_FRAMES 1024u  /* of one stack; the kernel's own limit is lower */
 #define RECORDS_A_LOOK 32 /* between two looks at the clock */
 #define RESCANS_A_TIDY 8
-#define TRIM_NS (5 * NS_PER_S)
-#define FOLD_AFTER_NS (30 * NS_PER_S) /* dead tasks keep their own row as long */
-#define NODES_BEFORE_PRUNE 32768u
 
 struct pipeline_private {
 	struct pipeline_config config;
@@ -38,13 +36,7 @@ struct pipeline_private {
 
 	struct rescans rescans; /* processes to re-read */
 
-	uint64_t trimmed_ns;
-	size_t nodes_kept; /* left by the last pruning */
-	VEC(uint8_t) used_nodes;
-	VEC(uint8_t) used_tasks;
-	VEC(uint8_t) used_images;
-	VEC(uint32_t) node_map;
-	VEC(uint32_t) task_map;
+	struct forget forget;
 };
 
 static void on_image(void *ctx, uint32_t image, pid_t pid, uint64_t start, uint64_t end)
@@ -132,11 +124,7 @@ void pipeline_done(struct pipeline *pl)
 		park_done(&p->park);
 		hold_done(&p->hold);
 		rescans_done(&p->rescans);
-		vec_done(&p->used_nodes);
-		vec_done(&p->used_tasks);
-		vec_done(&p->used_images);
-		vec_done(&p->node_map);
-		vec_done(&p->task_map);
+		forget_done(&p->forget);
 		free(p);
 	}
 	*pl = (struct pipeline){ 0 };
@@ -546,56 +534,6 @@ void pipeline_flush(struct pipeline *pl)
 	pl->p->flushing = false;
 }
 
-static int mark_used(struct pipeline *pl)
-{
-	struct pipeline_private *p = pl->p;
-	size_t nr_nodes = stacks_count(pl->stacks), nr_tasks = space_nr_tasks(pl->space);
-	size_t nr_images = space_nr_images(pl->space);
-
-	if (vec_reserve(&p->used_nodes, nr_nodes) || vec_reserve(&p->used_tasks, nr_tasks + 1) ||
-	    vec_reserve(&p->used_images, nr_images + 1) || vec_reserve(&p->node_map, nr_nodes) ||
-	    vec_reserve(&p->task_map, nr_tasks + 1))
-		return -ENOMEM;
-	memset(p->used_nodes.at, 0, nr_nodes);
-	memset(p->used_tasks.at, 0, nr_tasks);
-	memset(p->used_images.at, 0, nr_images);
-	store_mark(pl->store, p->used_nodes.at, nr_nodes, p->used_tasks.at, nr_tasks);
-	park_mark(&p->park, p->used_tasks.at, p->used_images.at, nr_images);
-	return 0;
-}
-
-static void mark_images(struct pipeline *pl)
-{
-	const struct stack_node *nodes = stacks_nodes(pl->stacks);
-	size_t nr_images = space_nr_images(pl->space);
-
-	for (size_t i = 0; i < stacks_count(pl->stacks); i++)
-		if (nodes[i].image < nr_images)
-			pl->p->used_images.at[nodes[i].image] = 1;
-}
-
-/* Forgets tasks, stacks and images that no sample held names any more. */
-static void trim(struct pipeline *pl, uint64_t now_ns)
-{
-	struct pipeline_private *p = pl->p;
-	bool prune = stacks_count(pl->stacks) >
-		     p->nodes_kept + p->nodes_kept / 4 + NODES_BEFORE_PRUNE;
-
-	if (mark_used(pl))
-		return;
-	if (space_trim(pl->space, now_ns, FOLD_AFTER_NS, p->used_tasks.at, p->task_map.at) == 0) {
-		store_rename(pl->store, NULL, p->task_map.at);
-		park_rename(&p->park, p->task_map.at);
-	}
-	if (!prune || stacks_prune(pl->stacks, p->used_nodes.at, p->node_map.at))
-		return;
-	store_rename(pl->store, p->node_map.at, NULL);
-	names_reset(pl->names);
-	p->nodes_kept = stacks_count(pl->stacks);
-	mark_images(pl);
-	space_trim_images(pl->space, p->used_images.at);
-}
-
 void pipeline_tidy(struct pipeline *pl, uint64_t now_ns)
 {
 	struct pipeline_private *p = pl->p;
@@ -605,8 +543,5 @@ void pipeline_tidy(struct pipeline *pl, uint64_t now_ns)
 	for (size_t i = 0; i < nr; i++)
 		space_scan(pl->space, wanting[i], now_ns);
 	see_names(pl, now_ns);
-	if (now_ns - p->trimmed_ns >= TRIM_NS) {
-		p->trimmed_ns = now_ns;
-		trim(pl, now_ns);
-	}
+	forget(&p->forget, pl, &p->park, now_ns);
 }

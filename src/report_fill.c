@@ -11,6 +11,10 @@
 #include "clock.h"
 #include "config.h"
 
+/* Modules below this share are told without the package that they are of. */
+#define SEARCH_PERCENT 1.0
+#define SEARCH_NS (500 * NS_PER_MS)
+
 void own_cost_look(struct own_cost *c, const struct session *s, uint64_t now_ns)
 {
 	uint64_t cpu = session_own_cpu_ns(s);
@@ -46,6 +50,41 @@ static const char *group_name(void *ctx, uint32_t group)
 
 	names_group(f->names, f->grouping, group, f->group, sizeof(f->group));
 	return f->group;
+}
+
+static void about_module(void *ctx, uint32_t image, struct report_module *ret)
+{
+	const struct filled *f = ctx;
+	struct ui_module m;
+
+	modules_peek(f->about, image, &m);
+	*ret = (struct report_module){
+		.name = m.name,
+		.path = m.path,
+		.build_id = m.build_id,
+		.names = m.names,
+		.names_why = m.names_why,
+		.rows = m.rows,
+		.rows_why = m.rows_why,
+		.advice = m.advice,
+	};
+}
+
+/* Finds the packages of the modules that matter, so that the report can tell them. */
+static void search_packages(struct filled *f)
+{
+	uint64_t until = clock_ns() + SEARCH_NS;
+	struct ui_module m;
+
+	for (size_t i = 0; i < f->modules.nr_rows; i++) {
+		const struct row *r = &f->modules.rows[i];
+
+		if (r->function != UINT32_MAX &&
+		    report_percent(r->self, f->modules.weight) >= SEARCH_PERCENT)
+			modules_get(f->about, r->function, &m);
+	}
+	while (modules_work(f->about, SEARCH_NS) && clock_ns() < until)
+		;
 }
 
 static char *join(char **argv)
@@ -181,22 +220,27 @@ int fill_report(struct filled *f, struct asker *a, const struct ui_question *q,
 	};
 	struct session *s = a->session;
 	const struct sampling *sampling = session_sampling(s);
-	bool with_outline = !with_tree && s->options->view_given &&
-			    s->options->view != QUERY_FUNCTIONS;
+	bool with_modules = with_tree || q->orientation == QUERY_MODULES;
+	bool with_outline = !with_modules && q->orientation != QUERY_FUNCTIONS;
 	struct ui_question question = *q;
 	struct ui_measure m;
 	int err;
 
-	*f = (struct filled){ .names = s->pipeline->names, .grouping = q->grouping };
+	*f = (struct filled){ .names = s->pipeline->names,
+			      .about = a->modules,
+			      .grouping = q->grouping };
 	question.all = true;
 	question.orientation = QUERY_FUNCTIONS;
 	err = ask(a, &question, &f->functions, &m);
 	question.orientation = QUERY_TREE;
 	if (!err && with_tree)
 		err = ask(a, &question, &f->tree, NULL);
-	question.orientation = s->options->view;
+	question.orientation = q->orientation;
 	if (!err && with_outline)
 		err = ask(a, &question, &f->outline, NULL);
+	question.orientation = QUERY_MODULES;
+	if (!err && with_modules)
+		err = ask(a, &question, &f->modules, NULL);
 	if (!err)
 		err = fill_target(f, s);
 	if (err) {
@@ -214,12 +258,16 @@ int fill_report(struct filled *f, struct asker *a, const struct ui_question *q,
 	f->report.functions = &f->functions;
 	f->report.tree = with_tree ? &f->tree : NULL;
 	f->report.outline = with_outline ? &f->outline : NULL;
+	f->report.modules = with_modules ? &f->modules : NULL;
+	f->report.show_modules = q->orientation == QUERY_MODULES;
 	f->report.names = (struct report_names){
 		.ctx = f,
 		.function = function_name,
 		.module = module_name,
 		.group = group_name,
+		.about = about_module,
 	};
+	search_packages(f);
 	f->report.rows = s->options->rows == SIZE_MAX ? 0 : s->options->rows;
 	f->report.min_percent = s->options->min_percent;
 	fill_excluded(f, s, q);
@@ -233,6 +281,7 @@ void filled_done(struct filled *f)
 	answer_done(&f->functions);
 	answer_done(&f->tree);
 	answer_done(&f->outline);
+	answer_done(&f->modules);
 	free(f->command_line);
 	f->command_line = NULL;
 }

@@ -12,8 +12,9 @@
 /* A report with what it points to; stays where it is while it is used. */
 struct filled {
 	struct report report;
-	struct answer functions, tree, outline;
+	struct answer functions, tree, outline, modules;
 	struct names *names;
+	struct modules *about;
 	enum ui_grouping grouping;
 	char user[32], cpus[256], group[96];
 	char *command_line;
@@ -28,8 +29,10 @@ struct own_cost {
 };
 void own_cost_look(struct own_cost *c, const struct session *s, uint64_t now_ns);
 
-/* Answers @q (without regard to its orientation: functions, and the tree when @with_tree).  0 or
- * -ENOMEM. */
+/*
+ * Answers @q: functions, which text shows unless @q asks for another orientation; with @with_tree
+ * also the tree and modules.  0 or -ENOMEM.
+ */
 int fill_report(struct filled *f, struct asker *a, const struct ui_question *q,
 		const struct own_cost *cost, bool with_tree);
 void filled_done(struct filled *f);

@@ -107,6 +107,16 @@ int images_rule(struct images *im, uint32_t image, uint64_t offset, const struct
 /* Why an image has no rows, or none yet; "". */
 const char *images_rows_why(const struct images *im, uint32_t image);
 
+/* Whether an image has rows; only those are read that somebody asked for. */
+enum image_rows { IMAGE_ROWS_UNASKED, IMAGE_ROWS_WAITING, IMAGE_ROWS_READY, IMAGE_ROWS_FAILED };
+enum image_rows images_rows(const struct images *im, uint32_t image);
+
+/*
+ * The build-id, by the file that was read, else as it was told when seen.  Returns its bytes, 0
+ * for none; *@ret is borrowed until images_forget().
+ */
+size_t images_build_id(const struct images *im, uint32_t image, const uint8_t **ret);
+
 /* Drops everything of an image. */
 void images_forget(struct images *im, uint32_t image);
 size_t images_bytes(const struct images *im);

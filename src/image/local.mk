@@ -15,6 +15,7 @@ libptop_a_SOURCES += \
 	src/image/images.c src/image/images.h \
 	src/image/images_build.c src/image/images_impl.h \
 	src/image/images_cache.c \
+	src/image/images_facts.c \
 	src/image/images_loader.c \
 	src/image/key.c src/image/key.h \
 	src/image/loader.c src/image/loader.h \

@@ -97,7 +97,7 @@ static json_t *target(struct build *b)
 	return o;
 }
 
-static json_t *stacks(struct build *b)
+static json_t *ends(const uint64_t *at, struct build *b)
 {
 	static const char *const names[NR_STACK_ENDS] = {
 		[STACK_COMPLETE] = "complete",
@@ -108,7 +108,7 @@ static json_t *stacks(struct build *b)
 	json_t *o = json_object();
 
 	for (size_t i = 0; i < NR_STACK_ENDS; i++)
-		put(b, o, names[i], integer(b->r->ends[i]));
+		put(b, o, names[i], integer(at[i]));
 	return o;
 }
 
@@ -154,6 +154,65 @@ static json_t *functions(struct build *b)
 		append_functions(b, array, a->first);
 	for (uint32_t i = a->first; a->grouped && i != NO_ROW; i = a->rows[i].next)
 		append_functions(b, array, a->rows[i].first_child);
+	return array;
+}
+
+/* What is known of a module; what is not known is null. */
+static json_t *fact(struct build *b, const char *text)
+{
+	return *text ? string(b, text) : json_null();
+}
+
+static json_t *module(struct build *b, const struct row *row, const struct module_row *counts)
+{
+	const struct report *r = b->r;
+	struct report_module m;
+	json_t *o = json_object();
+
+	if (r->modules->grouped) {
+		struct row group = { .function = UINT32_MAX, .group = row->group };
+
+		put(b, o, "group", string(b, row_name(r, &group)));
+	}
+	r->names.about(r->names.ctx, row->function, &m);
+	put(b, o, "module", string(b, m.name));
+	put(b, o, "path", fact(b, m.path));
+	put(b, o, "build_id", fact(b, m.build_id));
+	put(b, o, "names", string(b, m.names));
+	put(b, o, "names_why", fact(b, m.names_why));
+	put(b, o, "rows", fact(b, strcmp(m.rows, "-") ? m.rows : ""));
+	put(b, o, "rows_why", fact(b, m.rows_why));
+	put(b, o, "mend", fact(b, m.advice));
+	put(b, o, "self_samples", integer(row->self_samples));
+	put(b, o, "total_samples", integer(row->total_samples));
+	put(b, o, "self_percent", percent(r, row->self));
+	put(b, o, "total_percent", percent(r, row->total));
+	put(b, o, "unnamed", integer(counts->unnamed));
+	put(b, o, "stacks", ends(counts->self_ends, b));
+	put(b, o, "ends", ends(counts->ends, b));
+	return o;
+}
+
+static void append_modules(struct build *b, json_t *array, uint32_t first)
+{
+	const struct answer *a = b->r->modules;
+	size_t left = b->r->rows ? b->r->rows : SIZE_MAX;
+
+	for (uint32_t i = first; i != NO_ROW && left; i = a->rows[i].next, left--)
+		append(b, array, module(b, &a->rows[i], &a->modules[i]));
+}
+
+static json_t *modules(struct build *b)
+{
+	const struct answer *a = b->r->modules;
+	json_t *array = json_array();
+
+	if (!a)
+		return array;
+	if (!a->grouped)
+		append_modules(b, array, a->first);
+	for (uint32_t i = a->first; a->grouped && i != NO_ROW; i = a->rows[i].next)
+		append_modules(b, array, a->rows[i].first_child);
 	return array;
 }
 
@@ -259,7 +318,7 @@ static void put_window(struct build *b, json_t *o)
 	put(b, o, "lost", integer(r->lost));
 	put(b, o, "dropped", integer(r->dropped));
 	put(b, o, "throttled", integer(r->throttled));
-	put(b, o, "stacks", stacks(b));
+	put(b, o, "stacks", ends(r->ends, b));
 	put(b, o, "unnamed", integer(r->unnamed));
 }
 
@@ -286,6 +345,7 @@ static json_t *whole(struct build *b)
 	put(b, o, "notes", strings(b, r->notes, r->nr_notes));
 	put(b, o, "group_by", groups[r->group] ? json_string(groups[r->group]) : json_null());
 	put(b, o, "functions", functions(b));
+	put(b, o, "modules", modules(b));
 	put(b, o, "tree", tree(b));
 	return o;
 }

@@ -3,6 +3,7 @@ libptop_a_SOURCES += \
 	src/output/emit.c src/output/emit.h \
 	src/output/folded.c src/output/folded.h \
 	src/output/json.c src/output/json.h \
+	src/output/modules.c src/output/modules.h \
 	src/output/report.h \
 	src/output/script.c src/output/script.h \
 	src/output/stats.c src/output/stats.h \

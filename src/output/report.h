@@ -16,6 +16,14 @@
 #include "profile/query.h"
 #include "profile/store.h"
 
+/* What is known of a module besides its samples.  Never NULL. */
+struct report_module {
+	const char *name, *path, *build_id;
+	const char *names, *names_why; /* where its names are from, and what is wrong with them */
+	const char *rows, *rows_why;   /* "yes", "no", "wait", "-" */
+	const char *advice;            /* the command that mends missing names; "" */
+};
+
 /*
  * Names by the ids of the answers; borrowed until the next call of the same function; never
  * NULL.
@@ -25,6 +33,8 @@ struct report_names {
 	const char *(*function)(void *ctx, uint32_t function);
 	const char *(*module)(void *ctx, uint32_t function); /* "" where there is none */
 	const char *(*group)(void *ctx, uint32_t group);
+	/* of an image: a row of .modules */
+	void (*about)(void *ctx, uint32_t image, struct report_module *ret);
 };
 
 struct report_target {
@@ -78,6 +88,8 @@ struct report {
 	const struct answer *functions; /* QUERY_FUNCTIONS */
 	const struct answer *tree;      /* QUERY_TREE; NULL: none */
 	const struct answer *outline;   /* what text shows in place of functions; NULL: those */
+	const struct answer *modules;   /* QUERY_MODULES; NULL: none */
+	bool show_modules;              /* text shows them in place of functions */
 	struct report_names names;
 
 	size_t rows;        /* functions at most (of each group); 0: all */

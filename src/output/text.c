@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "output/emit.h"
+#include "output/modules.h"
 
 #define NO_ROW UINT32_MAX
 #define NAME_COLUMNS_MIN 20
@@ -89,6 +90,15 @@ static void print_first_line(struct page *p)
 	fputc('\n', p->f);
 }
 
+/* As in the header of the screen: from half a percent on. */
+static void print_share(struct page *p, uint64_t part, uint64_t whole, const char *what)
+{
+	double percent = round(report_percent(part, whole));
+
+	if (percent >= 1)
+		fprintf(p->f, "  %.0f%% %s", percent, what);
+}
+
 static void print_second_line(struct page *p)
 {
 	const struct report *r = p->r;
@@ -103,9 +113,14 @@ static void print_second_line(struct page *p)
 		fprintf(p->f, "  %.2f CPUs", r->cpus);
 	if (isfinite(r->hidden_idle_cpus) && r->hidden_idle_cpus > 0)
 		fprintf(p->f, "  %.2f idle hidden", r->hidden_idle_cpus);
-	if (stacks)
+	if (stacks) {
 		fprintf(p->f, "  stacks %.0f%% complete",
 			floor(report_percent(r->ends[STACK_COMPLETE], stacks)));
+		print_share(p, r->ends[STACK_BROKEN], stacks, "broken");
+		print_share(p, r->ends[STACK_CUT], stacks, "cut");
+		print_share(p, r->ends[STACK_DEEP], stacks, "deep");
+	}
+	print_share(p, r->unnamed, r->samples, "unnamed");
 	fprintf(p->f, "  lost %" PRIu64 "  dropped %" PRIu64 "  throttled %" PRIu64, r->lost,
 		r->dropped, r->throttled);
 	fprintf(p->f, "  ptop %.1f%% %s\n", r->own_cpu_percent, rss);
@@ -240,6 +255,8 @@ int text_write(FILE *out, const struct report *r, bool ascii)
 	print_second_line(&p);
 	if (r->outline)
 		print_outline(&p);
+	else if (r->show_modules && r->modules)
+		p.failed |= modules_text(p.f, r, &p.scratch, ascii) != 0;
 	else
 		print_table(&p);
 	if (fclose(p.f) != 0 || p.failed)

@@ -181,3 +181,18 @@ uint64_t space_failed(const struct space *s)
 {
 	return s->failed;
 }
+
+bool space_process_info(const struct space *s, uint32_t process, struct process_info *ret)
+{
+	const struct process *p;
+
+	if (process >= s->processes.nr || !s->processes.at[process].used)
+		return false;
+	p = &s->processes.at[process];
+	*ret = (struct process_info){
+		.pid = p->pid,
+		.comm = p->comm == NONE ? "" : strpool_get(s->strings, p->comm),
+		.dead = p->dead,
+	};
+	return true;
+}

@@ -100,6 +100,13 @@ struct task_info {
 };
 bool space_task_info(const struct space *s, uint32_t task, struct task_info *ret);
 size_t space_nr_tasks(const struct space *s); /* ids are below */
+/* Of a process id; false where there is none any more.  The name is borrowed and not scrubbed. */
+struct process_info {
+	pid_t pid;
+	const char *comm; /* "" while nothing told it */
+	bool dead;
+};
+bool space_process_info(const struct space *s, uint32_t process, struct process_info *ret);
 size_t space_nr_processes(const struct space *s);
 size_t space_nr_images(const struct space *s);
 /* NULL for special ids and for those forgotten.  Borrowed until the next new image. */

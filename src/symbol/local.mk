@@ -9,4 +9,5 @@ libptop_a_SOURCES += \
 	src/symbol/naming.c src/symbol/naming.h \
 	src/symbol/perfmap.c src/symbol/perfmap.h \
 	src/symbol/perfmap_file.c \
+	src/symbol/source.c \
 	src/symbol/symbols.c src/symbol/symbols.h

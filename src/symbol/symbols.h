@@ -104,6 +104,13 @@ void symbols_forget(struct symbols *sy, uint32_t image);
  */
 bool symbols_refresh(struct symbols *sy, uint64_t now_ns);
 
+/*
+ * Where the names of an image are from: as images_source(), or "kallsyms", "perf map"; "none".
+ * symbols_jit(): whether it is code without a file of its own.
+ */
+const char *symbols_source(const struct symbols *sy, uint32_t image);
+bool symbols_jit(const struct symbols *sy, uint32_t image);
+
 struct function_info {
 	const char *name;   /* scrubbed UTF-8, demangled */
 	const char *module; /* "libc.so.6", "[kernel]", "[nf_tables]", "[bpf]", "[jit]", "" for

@@ -101,6 +101,12 @@ int cmd_toggle(struct ui *ui, uint64_t now_ns)
 		return 0;
 	if (row->has_children)
 		return set_open(ui, row, !list_open(list, row));
+	if (ui->view == QUERY_MODULES && row->function != UINT32_MAX) {
+		list_go(list, &ui->answer, list->cursor); /* what is open stays the same module */
+		ui->scrolls[PAGE_DETAIL] = (struct scroll){ 0 };
+		ui->page = PAGE_DETAIL;
+		return UI_REDRAW;
+	}
 	if (ui->view != QUERY_FUNCTIONS || row->function == UINT32_MAX)
 		return 0;
 	ui->seek_function = row->function;

@@ -49,6 +49,12 @@ int cmd_view_callers(struct ui *ui, uint64_t now_ns)
 	return go(ui, QUERY_CALLERS);
 }
 
+int cmd_view_modules(struct ui *ui, uint64_t now_ns)
+{
+	(void)now_ns;
+	return go(ui, QUERY_MODULES);
+}
+
 int cmd_group(struct ui *ui, uint64_t now_ns)
 {
 	(void)now_ns;
@@ -215,6 +221,11 @@ int cmd_event_menu(struct ui *ui, uint64_t now_ns)
 {
 	(void)now_ns;
 	return open_page(ui, PAGE_EVENTS) | UI_NEED_EVENTS;
+}
+
+int cmd_close_detail(struct ui *ui, uint64_t now_ns)
+{
+	return cmd_close(ui, now_ns);
 }
 
 int cmd_close(struct ui *ui, uint64_t now_ns)

@@ -25,6 +25,7 @@ enum {
 	V_FUNCTIONS = 1 << QUERY_FUNCTIONS,
 	V_TREE = 1 << QUERY_TREE,
 	V_CALLERS = 1 << QUERY_CALLERS,
+	V_MODULES = 1 << QUERY_MODULES,
 };
 
 struct column {
@@ -39,10 +40,15 @@ extern const struct column columns[NR_COLUMNS];
 
 /* What shares are of, and how a share becomes CPUs. */
 struct column_base {
-	uint64_t weight; /* 100 % */
-	double cpus;     /* all of .weight as CPUs; NAN: no such thing */
-	bool by_self;    /* the sorted share is self, not total */
+	uint64_t weight;                 /* 100 % */
+	double cpus;                     /* all of .weight as CPUs; NAN: no such thing */
+	bool by_self;                    /* the sorted share is self, not total */
+	uint64_t samples;                /* 100 % of what is counted by samples */
+	const struct module_row *module; /* of the row; NULL: none */
 };
+
+/* Samples whose stacks are known up to this module and are not whole. */
+uint64_t column_broken(const struct module_row *m);
 
 /* Text of a number column of @row ("" for others); not padded. */
 void column_number(enum column_id id, const struct row *row, const struct column_base *base,

@@ -37,6 +37,20 @@ static void cpus_text(double cpus, char *out, size_t size)
 	snprintf(out, size, cpus >= 1000.0 ? "%.0f" : cpus >= 100.0 ? "%.1f" : "%.2f", cpus);
 }
 
+uint64_t column_broken(const struct module_row *m)
+{
+	return m->ends[STACK_BROKEN] + m->ends[STACK_CUT] + m->ends[STACK_DEEP];
+}
+
+/* What is nothing is not written out: the eye finds the rest. */
+static void share_text(uint64_t part, const struct column_base *base, char *out, size_t size)
+{
+	if (part)
+		column_percent(part, base->samples, out, size);
+	else
+		snprintf(out, size, "-");
+}
+
 void column_number(enum column_id id, const struct row *row, const struct column_base *base,
 		   char *out, size_t size)
 {
@@ -51,6 +65,14 @@ void column_number(enum column_id id, const struct row *row, const struct column
 		break;
 	case COLUMN_self:
 		column_percent(row->self, base->weight, out, size);
+		break;
+	case COLUMN_unnamed:
+		if (base->module)
+			share_text(base->module->unnamed, base, out, size);
+		break;
+	case COLUMN_broken:
+		if (base->module)
+			share_text(column_broken(base->module), base, out, size);
 		break;
 	case COLUMN_cpus:
 		if (!isnan(base->cpus) && base->weight)
@@ -67,6 +89,8 @@ void column_number(enum column_id id, const struct row *row, const struct column
 
 static int width_of(enum column_id id, int terminal)
 {
+	if (id == COLUMN_build_id)
+		return terminal >= 160 ? 40 : columns[id].width;
 	if (id != COLUMN_module)
 		return columns[id].width;
 	return terminal >= 160 ? 32 : terminal >= 110 ? 22 : columns[id].width;
@@ -77,18 +101,26 @@ static int taken(const struct column_layout *l)
 	int sum = 0;
 
 	for (int i = 0; i < NR_COLUMNS; i++)
-		sum += l->width[i] ? l->width[i] + (i == COLUMN_module ? 2 : 1) : 0;
+		sum += l->width[i] ? l->width[i] + (i > COLUMN_function ? 2 : 1) : 0;
 	return sum + 1; /* two blanks before the function */
 }
 
+/* Of modules, self is what matters most, and the total least. */
+static int drop_of(enum orientation view, int id)
+{
+	if (view == QUERY_MODULES && (id == COLUMN_total || id == COLUMN_self))
+		return id == COLUMN_total ? 5 : 0;
+	return columns[id].drop;
+}
+
 /* The shown column that is missed least, or NR_COLUMNS. */
-static int least(const struct column_layout *l)
+static int least(enum orientation view, const struct column_layout *l)
 {
 	int found = NR_COLUMNS;
 
 	for (int i = 0; i < NR_COLUMNS; i++) {
-		if (l->width[i] && columns[i].drop &&
-		    (found == NR_COLUMNS || columns[i].drop > columns[found].drop))
+		if (l->width[i] && drop_of(view, i) &&
+		    (found == NR_COLUMNS || drop_of(view, i) > drop_of(view, found)))
 			found = i;
 	}
 	return found;
@@ -104,7 +136,7 @@ void column_layout(enum orientation view, int terminal, bool has_cpus, struct co
 		    terminal >= columns[i].from && (has_cpus || i != COLUMN_cpus))
 			ret->width[i] = width_of((enum column_id)i, terminal);
 	}
-	while (terminal - taken(ret) < FUNCTION_ROOM && (gone = least(ret)) != NR_COLUMNS)
+	while (terminal - taken(ret) < FUNCTION_ROOM && (gone = least(view, ret)) != NR_COLUMNS)
 		ret->width[gone] = 0;
 	ret->width[COLUMN_function] = terminal - taken(ret);
 	if (ret->width[COLUMN_function] < 1)
@@ -112,7 +144,7 @@ void column_layout(enum orientation view, int terminal, bool has_cpus, struct co
 	for (int i = 0; i < NR_COLUMNS; i++) {
 		if (!ret->width[i])
 			continue;
-		at += i == COLUMN_function || i == COLUMN_module;
+		at += i >= COLUMN_function;
 		ret->at[i] = at;
 		at += ret->width[i] + (i != COLUMN_function);
 		at += i == COLUMN_function;

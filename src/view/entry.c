@@ -78,15 +78,26 @@ static int take_window(struct ui *ui)
 }
 
 static const struct {
-	const char *prompt;
+	const char *prompt, *brief; /* brief: where a line is short */
 	int (*take)(struct ui *ui); /* flags, or -EINVAL with .error set */
 } kinds[] = {
-	[ENTRY_SEARCH] = { "/", take_search },
-	[ENTRY_FREQUENCY] = { "Frequency, samples a second on each CPU: ", take_frequency },
-	[ENTRY_PERIOD] = { "Period, events a sample: ", take_period },
-	[ENTRY_REFRESH] = { "Seconds between refreshes: ", take_refresh },
-	[ENTRY_WINDOW] = { "Window, seconds or \"all\": ", take_window },
+	[ENTRY_SEARCH] = { "/", "/", take_search },
+	[ENTRY_FREQUENCY] = { "Frequency, samples a second on each CPU: ", "Frequency, Hz: ",
+			      take_frequency },
+	[ENTRY_PERIOD] = { "Period, events a sample: ", "Period: ", take_period },
+	[ENTRY_REFRESH] = { "Seconds between refreshes: ", "Refresh, s: ", take_refresh },
+	[ENTRY_WINDOW] = { "Window, seconds or \"all\": ", "Window, s: ", take_window },
 };
+
+/* What is typed matters more: the prompt leaves it half of the line, or is not there. */
+static const char *prompt_for(enum entry_kind kind, int columns)
+{
+	int most = columns / 2 + 10;
+
+	if ((int)text_width(kinds[kind].prompt) <= most)
+		return kinds[kind].prompt;
+	return (int)text_width(kinds[kind].brief) <= most ? kinds[kind].brief : "";
+}
 
 void entry_begin(struct ui *ui, enum entry_kind kind)
 {
@@ -151,9 +162,7 @@ void entry_draw(struct ui *ui, struct canvas *c, int row)
 	int at = 0, room;
 
 	canvas_fill(c, row, 0, c->columns, ROLE_LABEL, ' ');
-	at += canvas_text(c, row, at, c->columns, ROLE_KEY, kinds[e->kind].prompt);
-	if (at > c->columns / 2 + 10) /* a tiny terminal: what is typed matters more */
-		at = 0;
+	at += canvas_text(c, row, at, c->columns, ROLE_KEY, prompt_for(e->kind, c->columns));
 	room = c->columns - at - 1;
 	while (*text && (int)text_width(text) > room) { /* the end is where one types */
 		uint32_t ch;

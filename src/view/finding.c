@@ -98,7 +98,8 @@ static void search(struct ui *ui)
 			return;
 		}
 	}
-	snprintf(text, sizeof(text), "No function here matches \"%s\".", ui->search);
+	snprintf(text, sizeof(text), "No %s here matches \"%s\".",
+		 ui->view == QUERY_MODULES ? "module" : "function", ui->search);
 	ui_message(ui, text, ui->now_ns);
 }
 

@@ -20,15 +20,9 @@ struct item {
 	int width;
 };
 
-/* Flat: Enter leads to a function's callers, and there is no path to open. */
-static bool is_flat(const struct ui *ui)
-{
-	return ui->view == QUERY_FUNCTIONS && ui->grouping == UI_GROUP_NONE;
-}
-
 static int rank_of(const struct ui *ui, const struct command *command)
 {
-	if (is_flat(ui) && command->run == cmd_hottest)
+	if (ui_is_flat(ui) && command->run == cmd_hottest)
 		return 0;
 	if (ui->search[0] && (command->run == cmd_search_next || command->run == cmd_clear))
 		return 3;
@@ -38,9 +32,11 @@ static int rank_of(const struct ui *ui, const struct command *command)
 static void item_set(const struct ui *ui, const struct command *command, struct item *ret)
 {
 	ret->command = command;
-	ret->label = command->run == cmd_pause && ui->paused     ? "resume"
-		     : command->run == cmd_toggle && is_flat(ui) ? "callers"
-								 : command->label;
+	ret->label = command->label;
+	if (command->run == cmd_pause && ui->paused)
+		ret->label = "resume";
+	else if (command->run == cmd_toggle && ui_is_flat(ui))
+		ret->label = ui->view == QUERY_MODULES ? "detail" : "callers";
 	ret->role = command->run == cmd_pause && ui->paused ? ROLE_PAUSED : ROLE_LABEL;
 	ui_key_name(command->keys[0], ret->key, sizeof(ret->key));
 	ret->width = (int)(strlen(ret->key) + 1 + strlen(ret->label));

@@ -14,6 +14,7 @@
 
 #define SEGMENTS 12
 #define SPARK_MIN 12
+#define NARROW 56 /* below, the second line is short of words */
 
 struct segment {
 	char text[FACT_ROOM * 2];
@@ -180,7 +181,7 @@ static void facts_line(struct ui *ui, struct line *l, int columns)
 	}
 }
 
-static void say_window(struct ui *ui, struct line *l)
+static void say_window(struct ui *ui, struct line *l, bool narrow)
 {
 	char text[32];
 
@@ -191,7 +192,7 @@ static void say_window(struct ui *ui, struct line *l)
 		duration_text((double)(ui->asked_to_ns - ui->zero_ns) / 1e9, text, sizeof(text));
 		say(l, 1, false, ROLE_HEADER, " %s since z", text);
 	} else if (ui->window_ns) {
-		say(l, 1, false, ROLE_HEADER, " %s window", text);
+		say(l, 1, false, ROLE_HEADER, narrow ? " %s" : " %s window", text);
 	} else {
 		say(l, 1, false, ROLE_HEADER, " all %s", text);
 	}
@@ -213,35 +214,53 @@ static void say_whole(struct ui *ui, struct line *l)
 	say(l, 2, false, ROLE_STRONG, "%% of %s %s", n, event[0] ? event : "events");
 }
 
-static void window_line(struct ui *ui, struct line *l)
+/* A share that is worth a word: from half a percent on. */
+static void say_share(struct line *l, int rank, uint64_t part, uint64_t whole, const char *what)
+{
+	uint64_t percent = whole ? (part * 100 + whole / 2) / whole : 0;
+
+	if (percent)
+		say(l, rank, false, percent >= 10 ? ROLE_WARNING : ROLE_HEADER, "%llu%% %s",
+		    (unsigned long long)percent, what);
+}
+
+/* How far stacks and names can be trusted: first how many are whole, then what the others lack. */
+static void say_trust(struct ui *ui, struct line *l, bool narrow)
 {
 	const struct answer *a = &ui->answer;
-	const struct ui_status *st = &ui->facts.st;
 	uint64_t stacks = 0;
-	char text[32];
 
-	say_window(ui, l);
-	say_whole(ui, l);
 	for (int i = 0; i < NR_STACK_ENDS; i++)
 		stacks += a->ends[i];
 	if (stacks) {
 		unsigned percent = (unsigned)(a->ends[STACK_COMPLETE] * 100 / stacks);
 
-		say(l, 3, false, percent < 90 ? ROLE_WARNING : ROLE_HEADER, "stacks %u%% complete",
-		    percent);
+		say(l, 3, false, percent < 90 ? ROLE_WARNING : ROLE_HEADER,
+		    narrow ? "stacks %u%%" : "stacks %u%% complete", percent);
+		say_share(l, 5, a->ends[STACK_BROKEN], stacks, "broken");
+		say_share(l, 5, a->ends[STACK_CUT], stacks, "cut");
+		say_share(l, 5, a->ends[STACK_DEEP], stacks, "deep");
 	}
+	say_share(l, 6, a->unnamed_samples, a->samples, "unnamed");
+}
+
+static void window_line(struct ui *ui, struct line *l, bool narrow)
+{
+	const struct ui_status *st = &ui->facts.st;
+	char text[32];
+
+	say_window(ui, l, narrow);
+	say_whole(ui, l);
+	say_trust(ui, l, narrow);
 	if (ui->hide & SAMPLE_IDLE && ui->measure.idle_cpus > 0.0)
-		say(l, 5, false, ROLE_HEADER, "%.2f idle hidden", ui->measure.idle_cpus);
-	if (a->samples && a->unnamed_samples * 100 >= a->samples)
-		say(l, 6, false, ROLE_HEADER, "%llu%% unnamed",
-		    (unsigned long long)(a->unnamed_samples * 100 / a->samples));
+		say(l, 7, false, ROLE_HEADER, "%.2f idle hidden", ui->measure.idle_cpus);
 	if (st->history_bounded) {
 		duration_text(st->history_s, text, sizeof(text));
 		say(l, 4, false, ROLE_HEADER, "history %s", text);
 	}
 	if (st->refresh_s > 0.0 && fabs(st->refresh_s - 1.0) > 0.001) {
 		duration_text(st->refresh_s, text, sizeof(text));
-		say(l, 7, true, ROLE_HEADER, "each %s", text);
+		say(l, 8, true, ROLE_HEADER, "each %s", text);
 	}
 	if (st->reading[0])
 		say(l, 1, true, ROLE_WARNING, "%s", st->reading);
@@ -301,7 +320,7 @@ int header_draw(struct ui *ui, struct canvas *c)
 	if (c->rows < 6)
 		return 1;
 	l.nr = 0;
-	window_line(ui, &l);
+	window_line(ui, &l, c->columns < NARROW);
 	drop(&l, c->columns, ui->measure.nr_timeline ? SPARK_MIN + 2 : 0);
 	draw(c, 1, &l, &from, &to);
 	if (ui->facts.st.reading[0] && to - 2 - from >= SPARK_MIN)

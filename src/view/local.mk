@@ -2,12 +2,14 @@
 libptop_a_SOURCES += \
 	src/view/box.c \
 	src/view/view_callers.c \
+	src/view/view_modules.c \
 	src/view/canvas.c src/view/canvas.h \
 	src/view/cmd_list.c \
 	src/view/cmd_sample.c \
 	src/view/cmd_view.c \
 	src/view/column.h src/view/columns.c src/view/columns.def \
 	src/view/commands.c src/view/commands.h src/view/commands.def \
+	src/view/detail.c \
 	src/view/entry.c \
 	src/view/events_page.c \
 	src/view/finding.c \

@@ -14,7 +14,7 @@
 #include "view/list.h"
 #include "view/ui.h"
 
-#define NR_VIEWS (QUERY_CALLERS + 1)
+#define NR_VIEWS (QUERY_MODULES + 1)
 #define UI_CONTROLS 16
 #define UI_NOTES 16
 #define NOTE_ROOM 384
@@ -27,10 +27,10 @@ struct view {
 	bool by_self;  /* how it is sorted at first */
 	int auto_open; /* so many first answers open the hottest path by themselves */
 };
-extern const struct view view_functions, view_tree, view_callers;
+extern const struct view view_functions, view_tree, view_callers, view_modules;
 const struct view *view_of(enum orientation o);
 
-enum page { PAGE_NONE, PAGE_HELP, PAGE_EVENTS, PAGE_NOTES, NR_PAGES };
+enum page { PAGE_NONE, PAGE_HELP, PAGE_EVENTS, PAGE_NOTES, PAGE_DETAIL, NR_PAGES };
 
 struct scroll {
 	size_t cursor, top;
@@ -125,6 +125,14 @@ static inline struct list *ui_list(struct ui *ui)
 void rows_draw_titles(struct ui *ui, struct canvas *c, int row);
 void rows_draw(struct ui *ui, struct canvas *c, int row, int lines);
 bool row_matches(struct ui *ui, const struct row *row);
+
+/* Rows below none, other than groups. */
+bool ui_is_flat(const struct ui *ui);
+
+/* detail.c: the module under the cursor, in so many lines below the list, or as a page. */
+int detail_lines(const struct ui *ui, int lines);
+void detail_draw_below(struct ui *ui, struct canvas *c, int row, int lines);
+void detail_draw(struct ui *ui, struct canvas *c, int row, int lines);
 
 /* finding.c: what a key asked for and only an answer with all rows can give */
 void finding_apply(struct ui *ui);

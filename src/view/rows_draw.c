@@ -27,6 +27,7 @@ static void name_group(struct ui *ui, const struct row *row, char *out, size_t s
 bool row_matches(struct ui *ui, const struct row *row)
 {
 	struct ui_function f = { .name = "" };
+	struct ui_module m;
 	char group[256];
 
 	if (!ui->search[0])
@@ -35,16 +36,24 @@ bool row_matches(struct ui *ui, const struct row *row)
 		name_group(ui, row, group, sizeof(group));
 		return strcasestr(group, ui->search) != NULL;
 	}
+	if (ui->view == QUERY_MODULES) {
+		ui->names.module(ui->names.module_ctx, row->function, &m);
+		return strcasestr(m.name, ui->search) || strcasestr(m.path, ui->search);
+	}
 	ui->names.function(ui->names.ctx, row->function, &f);
 	return f.name && strcasestr(f.name, ui->search) != NULL;
 }
 
-static struct column_base base_of(struct ui *ui)
+static struct column_base base_of(struct ui *ui, const struct row *row)
 {
+	const struct answer *a = &ui->answer;
+
 	return (struct column_base){
-		.weight = ui->answer.weight,
+		.weight = a->weight,
+		.samples = a->samples,
 		.cpus = ui->measure.cpus,
 		.by_self = ui_list(ui)->by_self,
+		.module = a->modules && !is_group(row) ? &a->modules[row - a->rows] : NULL,
 	};
 }
 
@@ -60,7 +69,9 @@ static void title_of(struct ui *ui, enum column_id id, char *out, size_t size)
 							 " by thread" };
 	enum column_id sorted = ui_list(ui)->by_self ? COLUMN_self : COLUMN_total;
 
-	if (id == COLUMN_function && (ui->view != QUERY_FUNCTIONS || ui->grouping))
+	if (id == COLUMN_function && ui->view == QUERY_MODULES)
+		snprintf(out, size, "%s%s", columns[COLUMN_module].title, by[ui->grouping]);
+	else if (id == COLUMN_function && (ui->view != QUERY_FUNCTIONS || ui->grouping))
 		snprintf(out, size, "%s: %s%s", columns[id].title, view_of(ui->view)->title,
 			 by[ui->grouping]);
 	else if (id == sorted)
@@ -140,7 +151,7 @@ static const char *fold_mark(struct ui *ui, const struct row *row)
 static void draw_function(struct ui *ui, struct canvas *c, int line, int at, int width,
 			  const struct row *row, const char *name, enum role role)
 {
-	bool marks = ui->view != QUERY_FUNCTIONS || ui->answer.grouped;
+	bool marks = !ui_is_flat(ui);
 	int indent = (int)row->depth, limit = width / 2;
 	int used;
 
@@ -157,14 +168,13 @@ static void draw_function(struct ui *ui, struct canvas *c, int line, int at, int
 	canvas_text(c, line, at + used + 1, width - used - 1, role, name);
 }
 
-static void draw_row(struct ui *ui, struct canvas *c, int line, const struct column_layout *l,
-		     const struct row *row)
+static void draw_numbers(struct ui *ui, struct canvas *c, int line, const struct column_layout *l,
+			 const struct row *row)
 {
-	struct column_base base = base_of(ui);
+	struct column_base base = base_of(ui, row);
 	uint64_t sorted = base.by_self ? row->self : row->total;
 	enum role role = heat(sorted, base.weight);
-	struct ui_function f = { .name = "", .module = "", .named = true };
-	char group[256], text[32];
+	char text[32];
 
 	for (int i = 0; i < COLUMN_bar; i++) {
 		int width;
@@ -179,9 +189,43 @@ static void draw_row(struct ui *ui, struct canvas *c, int line, const struct col
 	if (l->width[COLUMN_bar] && base.weight)
 		draw_bar(ui, c, line, l->at[COLUMN_bar], l->width[COLUMN_bar],
 			 (double)sorted / (double)base.weight);
+}
+
+static void draw_module(struct ui *ui, struct canvas *c, int line, const struct column_layout *l,
+			const struct row *row)
+{
+	struct ui_function f = { .named = true };
+	struct ui_module m;
+	enum role role;
+
+	ui->names.module(ui->names.module_ctx, row->function, &m);
+	f.kernel = m.kernel;
+	role = m.weak ? ROLE_WARNING : ROLE_DIM;
+	if (l->width[COLUMN_names])
+		canvas_text(c, line, l->at[COLUMN_names], l->width[COLUMN_names], role, m.names);
+	if (l->width[COLUMN_rows])
+		canvas_text(c, line, l->at[COLUMN_rows], l->width[COLUMN_rows],
+			    strcmp(m.rows, "no") ? ROLE_DIM : ROLE_WARNING, m.rows);
+	if (l->width[COLUMN_build_id])
+		canvas_text(c, line, l->at[COLUMN_build_id], l->width[COLUMN_build_id], ROLE_DIM,
+			    m.build_id);
+	draw_function(ui, c, line, l->at[COLUMN_function], l->width[COLUMN_function], row, m.name,
+		      function_role(ui, row, &f));
+}
+
+static void draw_row(struct ui *ui, struct canvas *c, int line, const struct column_layout *l,
+		     const struct row *row)
+{
+	struct ui_function f = { .name = "", .module = "", .named = true };
+	char group[256];
+
+	draw_numbers(ui, c, line, l, row);
 	if (is_group(row)) {
 		name_group(ui, row, group, sizeof(group));
 		f.name = group;
+	} else if (ui->view == QUERY_MODULES) {
+		draw_module(ui, c, line, l, row);
+		return;
 	} else {
 		ui->names.function(ui->names.ctx, row->function, &f);
 	}

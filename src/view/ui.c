@@ -18,6 +18,7 @@ const struct view *view_of(enum orientation o)
 		[QUERY_FUNCTIONS] = &view_functions,
 		[QUERY_TREE] = &view_tree,
 		[QUERY_CALLERS] = &view_callers,
+		[QUERY_MODULES] = &view_modules,
 	};
 
 	return views[o];
@@ -79,9 +80,16 @@ unsigned ui_context(const struct ui *ui)
 		[PAGE_HELP] = IN_HELP,
 		[PAGE_EVENTS] = IN_EVENTS,
 		[PAGE_NOTES] = IN_NOTES,
+		[PAGE_DETAIL] = IN_DETAIL,
 	};
 
 	return ui->page == PAGE_NONE ? 1u << ui->view : pages[ui->page];
+}
+
+bool ui_is_flat(const struct ui *ui)
+{
+	return ui->grouping == UI_GROUP_NONE &&
+	       (ui->view == QUERY_FUNCTIONS || ui->view == QUERY_MODULES);
 }
 
 int ui_key(struct ui *ui, uint32_t key, uint64_t now_ns)
@@ -292,8 +300,9 @@ void ui_draw(struct ui *ui, struct canvas *c)
 		[PAGE_HELP] = help_draw,
 		[PAGE_EVENTS] = events_draw,
 		[PAGE_NOTES] = notes_draw,
+		[PAGE_DETAIL] = detail_draw,
 	};
-	int row, lines;
+	int row, lines, below;
 
 	c->ascii = ui->ascii;
 	canvas_clear(c);
@@ -305,8 +314,11 @@ void ui_draw(struct ui *ui, struct canvas *c)
 		lines--;
 	}
 	if (lines > 0) {
-		ui->lines = (size_t)lines;
-		rows_draw(ui, c, row, lines);
+		below = detail_lines(ui, lines);
+		ui->lines = (size_t)(lines - below);
+		rows_draw(ui, c, row, lines - below);
+		if (below)
+			detail_draw_below(ui, c, row + lines - below, below);
 		if (draw[ui->page])
 			draw[ui->page](ui, c, row - (lines > 1), lines + (lines > 1));
 	}

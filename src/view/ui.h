@@ -36,6 +36,21 @@ enum ui_grouping {
 	NR_UI_GROUPINGS
 };
 
+/* Strings are scrubbed UTF-8, never NULL, and live until the next call. */
+struct ui_module {
+	const char *name;     /* "libc.so.6", "[kernel]", "[jit] node[4242]" */
+	const char *path;     /* "" where there is none */
+	const char *build_id; /* in hex; "" */
+	const char *names; /* where its names are from: "symtab", "dynsym", …, "none", "wait" */
+	const char *names_why;
+	const char *rows; /* "yes", "no", "wait", "-": nobody asked */
+	const char *rows_why;
+	const char
+		*advice; /* what mends missing names, with the command; "" where nothing is to be */
+	bool kernel;
+	bool weak; /* names are missing for want of symbols */
+};
+
 struct ui_function {
 	const char *name;   /* scrubbed UTF-8; lives until the next call */
 	const char *module; /* "" where there is none */
@@ -48,6 +63,9 @@ struct ui_function {
 struct ui_names {
 	void *ctx;
 	void (*function)(void *ctx, uint32_t function, struct ui_function *ret);
+	/* Of a row of QUERY_MODULES. */
+	void (*module)(void *module_ctx, uint32_t image, struct ui_module *ret);
+	void *module_ctx;
 	/* "mysqld", "mysqld[4242]", "mysqld/4243" of a group id under @grouping; scrubbed. */
 	void (*group)(void *ctx, enum ui_grouping grouping, uint32_t group, char *out, size_t size);
 };

@@ -185,6 +185,7 @@ static int bench_all(struct profile *p)
 		{ "tree_open", QUERY_TREE, false, true, false },
 		{ "callers", QUERY_CALLERS, false, false, true },
 		{ "callers_open", QUERY_CALLERS, false, true, false },
+		{ "modules", QUERY_MODULES, false, true, true },
 		{ "grouped", QUERY_TREE, true, false, true },
 		{ "grouped_functions", QUERY_FUNCTIONS, true, true, false },
 	};
@@ -216,7 +217,7 @@ static int bench_all(struct profile *p)
 /* One refresh of a screen: the rows that are open, and the strip above. */
 static int bench_refresh(struct profile *p)
 {
-	static const char *const names[] = { "functions", "tree", "callers" };
+	static const char *const names[] = { "functions", "tree", "callers", "modules" };
 	struct timeline t;
 	struct map open = { 0 };
 	uint64_t from = p->end_ns - REFRESH_SAMPLES * 20000ull;
@@ -224,7 +225,7 @@ static int bench_refresh(struct profile *p)
 
 	if (timeline_init(&t, 960))
 		abort();
-	for (int o = QUERY_FUNCTIONS; o <= QUERY_CALLERS; o++) {
+	for (int o = QUERY_FUNCTIONS; o <= QUERY_MODULES; o++) {
 		struct query q = {
 			.from_ns = from,
 			.to_ns = p->end_ns + 1,

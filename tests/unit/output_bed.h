@@ -26,7 +26,9 @@ enum { F_START, F_WORK, F_LEAF, F_REST, F_TINY, NR_FUNCTIONS };
 struct bed {
 	struct report report;
 	const char *functions[NR_FUNCTIONS], *modules[NR_FUNCTIONS], *groups[2];
-	struct answer flat, tree;
+	struct answer flat, tree, by_module;
+	struct row module_rows[2];
+	struct module_row module_counts[2];
 	struct row flat_rows[16], tree_rows[16];
 };
 
@@ -87,6 +89,37 @@ static inline void bed_answers(struct bed *b, uint32_t group, uint32_t flat_top,
 	bed_row(&b->tree, F_TINY, group, rest, 1, 1);
 }
 
+static inline void bed_about(void *ctx, uint32_t image, struct report_module *ret)
+{
+	static const struct report_module known[] = {
+		{ "app", "/srv/app", "0123abcd", "symtab", "", "no", "it has no .eh_frame", "" },
+		{ "libc.so.6", "/usr/lib/libc.so.6", "", "dynsym",
+		  "only exported functions have names", "yes", "", "apt install libc6-dbg" },
+	};
+
+	(void)ctx;
+	*ret = known[image];
+}
+
+/* Images 0 (app) and 1 (libc). */
+static inline void bed_modules(struct bed *b)
+{
+	b->by_module = (struct answer){ .rows = b->module_rows,
+					.modules = b->module_counts,
+					.first = NONE,
+					.orientation = QUERY_MODULES,
+					.weight = 1000,
+					.samples = 10 };
+	bed_row(&b->by_module, 0, QUERY_NO_GROUP, NONE, 6, 10);
+	bed_row(&b->by_module, 1, QUERY_NO_GROUP, NONE, 4, 4);
+	b->module_counts[0] = (struct module_row){ .unnamed = 3,
+						   .self_ends = { 4, 1, 1, 0 },
+						   .ends = { 6, 1, 0, 1 } };
+	b->module_counts[1] =
+		(struct module_row){ .self_ends = { 2, 1, 0, 1 }, .ends = { 0, 1, 0, 0 } };
+	b->report.modules = &b->by_module;
+}
+
 static inline void bed_init(struct bed *b)
 {
 	static const char *const exclude[] = { "kernel", "idle" };
@@ -143,7 +176,8 @@ static inline void bed_init(struct bed *b)
 		.names = { .ctx = b,
 			   .function = bed_function,
 			   .module = bed_module,
-			   .group = bed_group },
+			   .group = bed_group,
+			   .about = bed_about },
 	};
 	bed_answers(b, QUERY_NO_GROUP, NONE, NONE);
 }

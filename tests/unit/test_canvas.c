@@ -125,14 +125,15 @@ static void test_percent(void **state)
 static void test_layout(void **state)
 {
 	(void)state;
-	for (int view = 0; view <= QUERY_CALLERS; view++) {
+	for (int view = 0; view <= QUERY_MODULES; view++) {
 		for (int width = 1; width <= 300; width++) {
 			struct column_layout l;
 			int end = 0;
 
 			column_layout((enum orientation)view, width, true, &l);
 			assert_true(l.width[COLUMN_function] > 0);
-			assert_true(l.width[COLUMN_total] > 0);
+			assert_true(l.width[view == QUERY_MODULES ? COLUMN_self : COLUMN_total] >
+				    0);
 			for (int i = 0; i < NR_COLUMNS; i++) {
 				if (!l.width[i])
 					continue;
@@ -144,7 +145,9 @@ static void test_layout(void **state)
 			if (width >= 40)
 				assert_true(l.width[COLUMN_function] >= 22);
 			if (width >= 80)
-				assert_true(l.width[COLUMN_module] && l.width[COLUMN_cpus]);
+				assert_true(l.width[view == QUERY_MODULES ? COLUMN_names
+									  : COLUMN_module] &&
+					    l.width[COLUMN_cpus]);
 		}
 	}
 }

@@ -334,10 +334,47 @@ static void test_deep(void **state)
 	json_decref(o);
 }
 
+static void test_modules(void **state)
+{
+	struct bed *b = *state;
+	json_t *o = parse(&b->report), *modules, *m;
+
+	assert_int_equal(json_array_size(json_object_get(o, "modules")), 0);
+	json_decref(o);
+	bed_modules(b);
+	o = parse(&b->report);
+	modules = json_object_get(o, "modules");
+	assert_int_equal(json_array_size(modules), 2);
+	m = json_array_get(modules, 0);
+	assert_string_equal(string(m, "module"), "app");
+	assert_string_equal(string(m, "path"), "/srv/app");
+	assert_string_equal(string(m, "build_id"), "0123abcd");
+	assert_string_equal(string(m, "names"), "symtab");
+	assert_string_equal(string(m, "rows"), "no");
+	assert_string_equal(string(m, "rows_why"), "it has no .eh_frame");
+	assert_true(json_is_null(json_object_get(m, "mend")));
+	assert_null(json_object_get(m, "group"));
+	assert_int_equal(number(m, "self_samples"), 6);
+	assert_int_equal(number(m, "total_samples"), 10);
+	assert_int_equal(number(m, "unnamed"), 3);
+	assert_true(real(m, "self_percent") == 60.0);
+	assert_int_equal(number(json_object_get(m, "stacks"), "complete"), 4);
+	assert_int_equal(number(json_object_get(m, "ends"), "deep"), 1);
+	m = json_array_get(modules, 1);
+	assert_true(json_is_null(json_object_get(m, "build_id")));
+	assert_string_equal(string(m, "mend"), "apt install libc6-dbg");
+	json_decref(o);
+	b->report.rows = 1;
+	o = parse(&b->report);
+	assert_int_equal(json_array_size(json_object_get(o, "modules")), 1);
+	json_decref(o);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup(name, setup)
 	const struct CMUnitTest tests[] = {
+		T(test_modules),
 		T(test_header),
 		T(test_functions),
 		T(test_tree),

@@ -70,6 +70,7 @@ static void expect_folded(const struct report *r, const char *wanted)
 #define HEAD                                                                        \
 	"ptop  1970-01-02 00:00:00  box  cpu-clock 999Hz  user  mysqld[4242]\n"     \
 	"4.0s window  10 samples  2.50 CPUs  1.50 idle hidden  stacks 60% complete" \
+	"  10% broken  20% cut  10% deep  30% unnamed"                              \
 	"  lost 7  dropped 8  throttled 9  ptop 0.6% 23 MB\n"                       \
 	"note: user side only\n\n"
 
@@ -97,6 +98,37 @@ static void test_text_rows_and_groups(void **state)
 				     "  60.0%   30.0%   1.50  work                  app\n\n");
 }
 
+static void test_text_modules(void **state)
+{
+	struct bed *b = *state;
+
+	bed_modules(b);
+	b->report.show_modules = true;
+	expect_text(&b->report, HEAD
+		    "  TOTAL    SELF  UNNAMED  BROKEN   CPUs  NAMES            ROWS  MODULE\n"
+		    " 100.0%   60.0%    30.0%   20.0%   1.50  symtab           no    app\n"
+		    "  40.0%   40.0%     0.0%   10.0%   1.00  dynsym           yes   libc.so.6\n"
+		    "\n"
+		    "/srv/app (build-id 0123abcd):\n"
+		    "    no unwind rows: it has no .eh_frame\n"
+		    "/usr/lib/libc.so.6:\n"
+		    "    names dynsym: only exported functions have names\n"
+		    "    to mend: apt install libc6-dbg\n\n");
+	b->report.rows = 1;
+	b->report.cpus = b->report.hidden_idle_cpus = NAN;
+	expect_text(&b->report,
+		    "ptop  1970-01-02 00:00:00  box  cpu-clock 999Hz  user  mysqld[4242]\n"
+		    "4.0s window  10 samples  stacks 60% complete"
+		    "  10% broken  20% cut  10% deep  30% unnamed"
+		    "  lost 7  dropped 8  throttled 9  ptop 0.6% 23 MB\n"
+		    "note: user side only\n\n"
+		    "  TOTAL    SELF  UNNAMED  BROKEN  NAMES            ROWS  MODULE\n"
+		    " 100.0%   60.0%    30.0%   20.0%  symtab           no    app\n"
+		    "\n"
+		    "/srv/app (build-id 0123abcd):\n"
+		    "    no unwind rows: it has no .eh_frame\n\n");
+}
+
 static void test_text_without_time(void **state)
 {
 	static const uint32_t ids[] = { 5, 6 };
@@ -115,6 +147,7 @@ static void test_text_without_time(void **state)
 	expect_text(r, "ptop  1970-01-02 00:00:00  box  page-faults period 100003  user+kernel"
 		       "  tids 5,6  CPUs 0-3  ended\n"
 		       "4.0s window  10 samples  stacks 60% complete"
+		       "  10% broken  20% cut  10% deep  30% unnamed"
 		       "  lost 7  dropped 8  throttled 9  ptop 0.6% 23 MB\n\n"
 		       "  TOTAL    SELF  FUNCTION              MODULE\n"
 		       "  40.0%   40.0%  leaf                  libc.so.6\n\n");
@@ -125,7 +158,7 @@ static void test_text_of_nothing(void **state)
 	struct bed *b = *state;
 	struct report *r = &b->report;
 
-	r->samples = r->weight = 0;
+	r->samples = r->weight = r->unnamed = 0;
 	r->nr_notes = 0;
 	r->cpus = r->hidden_idle_cpus = 0;
 	memset(r->ends, 0, sizeof(r->ends));
@@ -254,6 +287,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup(name, setup)
 	const struct CMUnitTest tests[] = {
 		T(test_text),
+		T(test_text_modules),
 		T(test_text_rows_and_groups),
 		T(test_text_without_time),
 		T(test_text_of_nothing),

@@ -103,6 +103,58 @@ static void test_small(void **state)
 	bed_free(b);
 }
 
+static void test_modules(void **state)
+{
+	struct bed *b = loaded(bed_options(), 24, 80);
+
+	(void)state;
+	bed_type(b, "Mjj");
+	compare(b, "modules-80x24");
+	bed_type(b, "\r");
+	assert_true(bed_shows(b, "sudo apt install libc6-dbg"));
+	bed_type(b, "\r");
+	bed_type(b, "gg");
+	bed_type(b, "E");
+	compare(b, "modules-by-process-80x24");
+	bed_free(b);
+}
+
+static void test_modules_small(void **state)
+{
+	struct bed *b = loaded(bed_options(), 10, 40);
+
+	(void)state;
+	bed_type(b, "4j");
+	compare(b, "modules-40x10");
+	bed_type(b, "\r");
+	compare(b, "module-40x10");
+	bed_free(b);
+}
+
+static void test_modules_large(void **state)
+{
+	struct bed *b = loaded(bed_options(), 50, 200);
+
+	(void)state;
+	bed_type(b, "M");
+	compare(b, "modules-200x50");
+	bed_free(b);
+}
+
+/* A narrow line has a short prompt. */
+static void test_entry_small(void **state)
+{
+	struct bed *b = loaded(bed_options(), 10, 40);
+
+	(void)state;
+	bed_type(b, "f499");
+	assert_string_equal(bed_line(b, 9), "Frequency, Hz: 499");
+	assert_int_equal(canvas_resize(&b->canvas, 10, 8), 0);
+	ui_draw(b->ui, &b->canvas);
+	assert_string_equal(bed_line(b, 9), "499");
+	bed_free(b);
+}
+
 static void test_ascii(void **state)
 {
 	struct ui_options options = bed_options();
@@ -225,7 +277,7 @@ static void test_entry(void **state)
 /* Every size that a terminal can have is drawn without harm, in every view and page. */
 static void test_all_sizes(void **state)
 {
-	static const char *const keys[] = { "", "3E", "1", "?", "!", "m", "/abc" };
+	static const char *const keys[] = { "", "3E", "1", "?", "!", "m", "/abc", "4", "4\r" };
 
 	(void)state;
 	for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
@@ -245,12 +297,14 @@ static void test_all_sizes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tree),      cmocka_unit_test(test_functions),
-		cmocka_unit_test(test_callers),   cmocka_unit_test(test_large),
-		cmocka_unit_test(test_small),     cmocka_unit_test(test_ascii),
-		cmocka_unit_test(test_grouped),   cmocka_unit_test(test_no_time),
-		cmocka_unit_test(test_help),      cmocka_unit_test(test_events),
-		cmocka_unit_test(test_notes),     cmocka_unit_test(test_entry),
+		cmocka_unit_test(test_tree),          cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_callers),       cmocka_unit_test(test_large),
+		cmocka_unit_test(test_small),         cmocka_unit_test(test_ascii),
+		cmocka_unit_test(test_grouped),       cmocka_unit_test(test_no_time),
+		cmocka_unit_test(test_help),          cmocka_unit_test(test_events),
+		cmocka_unit_test(test_notes),         cmocka_unit_test(test_entry),
+		cmocka_unit_test(test_modules),       cmocka_unit_test(test_modules_small),
+		cmocka_unit_test(test_modules_large), cmocka_unit_test(test_entry_small),
 		cmocka_unit_test(test_all_sizes),
 	};
 

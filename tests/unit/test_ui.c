@@ -48,9 +48,11 @@ static void test_views(void **state)
 	bed_key(b, UIKEY_TAB);
 	assert_int_equal(wanted(b).orientation, QUERY_CALLERS);
 	bed_key(b, UIKEY_TAB);
+	assert_int_equal(wanted(b).orientation, QUERY_MODULES);
+	bed_key(b, UIKEY_TAB);
 	assert_int_equal(wanted(b).orientation, QUERY_FUNCTIONS);
 	bed_key(b, UIKEY_BACK_TAB);
-	assert_int_equal(wanted(b).orientation, QUERY_CALLERS);
+	assert_int_equal(wanted(b).orientation, QUERY_MODULES);
 	bed_type(b, "1");
 	assert_int_equal(wanted(b).orientation, QUERY_FUNCTIONS);
 	bed_type(b, "2");
@@ -271,6 +273,32 @@ static void test_callers_of_a_function(void **state)
 	bed_type(b, "\r");
 	assert_int_equal(wanted(b).orientation, QUERY_CALLERS);
 	assert_non_null(strstr(bed_cursor_line(b), "▾ tcp_sendmsg"));
+	bed_free(b);
+}
+
+static void test_modules(void **state)
+{
+	struct bed *b = loaded();
+
+	(void)state;
+	bed_type(b, "M");
+	assert_int_equal(wanted(b).orientation, QUERY_MODULES);
+	assert_true(bed_shows(b, "of all stacks, known up to here only: 2.0% broken"));
+	bed_type(b, "/x86_64\r"); /* by path as well */
+	assert_non_null(strstr(bed_cursor_line(b), "libc.so.6"));
+	assert_true(bed_shows(b, "to mend sudo apt install libc6-dbg"));
+	bed_type(b, "/nosuch\r");
+	assert_true(bed_shows(b, "No module here matches"));
+	assert_int_equal(canvas_resize(&b->canvas, 12, 60), 0);
+	bed_key(b, UIKEY_DOWN); /* no room below the list */
+	assert_false(bed_shows(b, "to mend"));
+	bed_key(b, UIKEY_ENTER);
+	assert_true(bed_shows(b, "to mend sudo apt install libc6-dbg"));
+	b->now_ns += 100 * SECOND; /* all samples are old now */
+	bed_refresh(b);
+	assert_true(bed_shows(b, "no samples in this window any more"));
+	bed_key(b, UIKEY_ENTER);
+	assert_false(bed_shows(b, "any more"));
 	bed_free(b);
 }
 
@@ -582,6 +610,7 @@ int main(void)
 		cmocka_unit_test(test_moving_and_folding),
 		cmocka_unit_test(test_hottest),
 		cmocka_unit_test(test_callers_of_a_function),
+		cmocka_unit_test(test_modules),
 		cmocka_unit_test(test_search),
 		cmocka_unit_test(test_grouping),
 		cmocka_unit_test(test_cursor_follows),

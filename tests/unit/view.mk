@@ -11,7 +11,9 @@ tests_unit_test_screens_LDADD = $(unit_LDADD)
 EXTRA_DIST += \
 	tests/golden/callers-80x24.txt tests/golden/events-80x24.txt tests/golden/frequency-80x24.txt \
 	tests/golden/functions-80x24.txt tests/golden/functions-by-total-80x24.txt \
-	tests/golden/help-80x24.txt tests/golden/notes-80x24.txt tests/golden/notes-line-80x24.txt \
+	tests/golden/help-80x24.txt tests/golden/module-40x10.txt tests/golden/modules-200x50.txt \
+	tests/golden/modules-40x10.txt tests/golden/modules-80x24.txt \
+	tests/golden/modules-by-process-80x24.txt tests/golden/notes-80x24.txt tests/golden/notes-line-80x24.txt \
 	tests/golden/tree-200x50.txt tests/golden/tree-40x10.txt tests/golden/tree-80x24.txt \
 	tests/golden/tree-ascii-80x24.txt tests/golden/tree-by-process-80x24.txt \
 	tests/golden/tree-counts-80x24.txt

@@ -52,6 +52,41 @@ struct bed {
 	unsigned requeries;
 };
 
+enum { BED_KERNEL = 1, BED_LIBC = 3, BED_MYSQLD, BED_DEEP };
+
+static inline uint32_t bed_image(uint32_t function)
+{
+	const char *module = bed_functions[function].module;
+
+	if (!module)
+		return BED_DEEP;
+	return !strcmp(module, "[kernel]") ? BED_KERNEL
+	       : !strcmp(module, "mysqld") ? BED_MYSQLD
+					   : BED_LIBC;
+}
+
+static inline void bed_module(void *ctx, uint32_t image, struct ui_module *ret)
+{
+	static const struct ui_module modules[] = {
+		[BED_KERNEL] = { "[kernel]", "", "", "kallsyms", "", "-",
+				 "the kernel walks its own stacks", "", true, false },
+		[BED_LIBC] = { "libc.so.6", "/usr/lib/x86_64-linux-gnu/libc.so.6",
+			       "5a6b3c2d1e0f5a6b3c2d1e0f5a6b3c2d1e0f5a6b", "dynsym",
+			       "only exported functions have names; install its debug package",
+			       "yes", "", "sudo apt install libc6-dbg", false, true },
+		[BED_MYSQLD] = { "mysqld", "/usr/sbin/mysqld",
+				 "00112233445566778899aabbccddeeff00112233", "symtab", "", "no",
+				 "it has no .eh_frame", "", false, false },
+		[BED_DEEP] = { "deep.so", "/opt/deep/deep.so", "", "wait", "the file is being read",
+			       "wait", "", "", false, false },
+	};
+
+	(void)ctx;
+	assert_in_range(image, 0, sizeof(modules) / sizeof(modules[0]) - 1);
+	assert_non_null(modules[image].name);
+	*ret = modules[image];
+}
+
 static inline void bed_function(void *ctx, uint32_t function, struct ui_function *ret)
 {
 	const struct bed_function *f = &bed_functions[function % BED_FUNCTIONS];
@@ -72,7 +107,9 @@ static inline void bed_group(void *ctx, enum ui_grouping grouping, uint32_t grou
 
 static inline struct bed *bed_new(const struct ui_options *options)
 {
-	static const struct ui_names names = { .function = bed_function, .group = bed_group };
+	static const struct ui_names names = { .function = bed_function,
+					       .group = bed_group,
+					       .module = bed_module };
 	struct bed *b = calloc(1, sizeof(*b));
 
 	assert_non_null(b);
@@ -109,7 +146,8 @@ static inline void bed_sample(struct bed *b, uint64_t time_ns, uint32_t task, ui
 
 	assert_true(depth <= BED_DEPTH);
 	for (size_t i = 0; i < depth; i++)
-		frames[i] = (struct frame){ .image = 1, .offset = functions[depth - 1 - i] };
+		frames[i] = (struct frame){ .image = bed_image(functions[depth - 1 - i]),
+					    .offset = functions[depth - 1 - i] };
 	s.stack = stacks_add(b->stacks, frames, depth);
 	for (unsigned i = 0; i < nr; i++)
 		assert_int_equal(store_add(b->store, &s), 0);
@@ -142,7 +180,10 @@ static inline void bed_answer(struct bed *b, const struct ui_question *w)
 	uint32_t *function_of = calloc(nr, sizeof(*function_of));
 	static const uint32_t groups[] = { 0, 1, 1, 2 };
 	uint64_t line[40];
-	struct naming naming = { .function_of = function_of, .nr_functions = BED_FUNCTIONS };
+	uint8_t unnamed[BED_FUNCTIONS] = { 0 };
+	struct naming naming = { .function_of = function_of,
+				 .nr_functions = BED_FUNCTIONS,
+				 .unnamed = unnamed };
 	struct query q = { .from_ns = w->from_ns,
 			   .to_ns = w->to_ns,
 			   .event = QUERY_ANY_EVENT,
@@ -153,6 +194,8 @@ static inline void bed_answer(struct bed *b, const struct ui_question *w)
 	struct answer a;
 
 	assert_non_null(function_of);
+	for (size_t i = 0; i < BED_FUNCTIONS; i++)
+		unnamed[i] = bed_functions[i].unnamed;
 	for (size_t i = 1; i < nr; i++)
 		function_of[i] = (uint32_t)stacks_nodes(b->stacks)[i].offset;
 	if (w->grouping != UI_GROUP_NONE) {
