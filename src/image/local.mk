@@ -8,6 +8,7 @@ libptop_a_SOURCES += \
 	src/image/cfi.c src/image/cfi.h \
 	src/image/cfi_parse.c \
 	src/image/cfi_read.c \
+	src/image/debug_info.c src/image/debug_info.h \
 	src/image/debugfile.c src/image/debugfile.h \
 	src/image/demangle.c src/image/demangle.h \
 	src/image/elf_file.c src/image/elf_file.h \
@@ -17,6 +18,12 @@ libptop_a_SOURCES += \
 	src/image/images_cache.c \
 	src/image/images_facts.c \
 	src/image/images_loader.c \
+	src/image/inlines.c src/image/inlines.h \
+	src/image/inlines_build.c src/image/inlines_build.h \
+	src/image/inlines_impl.h \
+	src/image/inlines_names.c \
+	src/image/inlines_units.c \
+	src/image/inlines_walk.c \
 	src/image/key.c src/image/key.h \
 	src/image/loader.c src/image/loader.h \
 	src/image/loader_child.c src/image/loader_child.h \
