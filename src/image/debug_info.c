@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <zstd.h>
 
 #include "image/elf_file.h"
@@ -113,9 +114,12 @@ static int find_parts(const struct elf_file *f, struct part parts[NR_WANTED], ui
 static int map_plain(const struct part *p, uint8_t *region, int fd)
 {
 	uint64_t skip = p->header.sh_offset % PAGE;
+	struct stat st;
 	void *at;
 
-	if (p->header.sh_offset > INT64_MAX)
+	/* Pages beyond the end are there and end the process. */
+	if (fstat(fd, &st) != 0 || p->header.sh_offset > (uint64_t)st.st_size ||
+	    p->size > (uint64_t)st.st_size - p->header.sh_offset)
 		return -EBADMSG;
 	at = mmap(region + p->at - skip, p->size + skip, PROT_READ | PROT_WRITE,
 		  MAP_PRIVATE | MAP_FIXED, fd, (off_t)(p->header.sh_offset - skip));
@@ -225,7 +229,7 @@ static int explain(int err, struct reason *why)
 	case -EFBIG:
 		return reason_set(why, err, "its debug information is too large");
 	case -EBADMSG:
-		return reason_set(why, err, "its debug information cannot be unpacked");
+		return reason_set(why, err, "its debug information is damaged");
 	default:
 		return reason_set(why, err, "its debug information cannot be read: %s",
 				  strerror(-err));
@@ -301,7 +305,7 @@ bool debug_info_is_in(int fd)
 	return is;
 }
 
-bool debug_info_alt(int fd, struct debug_alt *ret)
+void debug_info_alt(int fd, struct debug_alt *ret)
 {
 	struct elf_file f;
 	GElf_Shdr header;
@@ -310,7 +314,7 @@ bool debug_info_alt(int fd, struct debug_alt *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	if (elf_file_init(&f, fd, FILE_MAX, NULL) != 0)
-		return false;
+		return;
 	data = elf_file_data(elf_file_section(&f, ".gnu_debugaltlink", 0, &header), 4096);
 	if (data != NULL) {
 		length = strnlen(data->d_buf, data->d_size);
@@ -323,5 +327,4 @@ bool debug_info_alt(int fd, struct debug_alt *ret)
 		memcpy(ret->build_id, (const char *)data->d_buf + length + 1, left - 1);
 	}
 	elf_file_done(&f);
-	return ret->path[0] != '\0';
 }

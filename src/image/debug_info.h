@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/reason.h"
+#include "image/debugfile.h"
 
 struct debug_info {
 	Dwarf *dwarf; /* NULL: closed */
@@ -26,17 +27,9 @@ struct debug_info {
 	struct debug_info *alt; /* owned; NULL: none */
 };
 
-/* What a file says of the file that common parts of its DWARF were moved to (dwz): the section
- * .gnu_debugaltlink. */
-struct debug_alt {
-	char path[256]; /* as told; "" where there is none */
-	uint8_t build_id[20];
-	uint8_t build_id_size;
-};
-
 /*
  * Opens the DWARF of @fd (borrowed during the call).  0; -ENODATA: it has none; -ENOEXEC: not of
- * 64 bits and little-endian; -EFBIG: past 1 GiB; -EBADMSG: it cannot be unpacked; -ENOMEM.
+ * 64 bits and little-endian; -EFBIG: past 1 GiB; -EBADMSG: it is damaged; -ENOMEM.
  */
 int debug_info_open(struct debug_info *d, int fd, struct reason *why);
 
@@ -44,8 +37,8 @@ int debug_info_open(struct debug_info *d, int fd, struct reason *why);
 int debug_info_open_alt(struct debug_info *d, int fd, struct reason *why);
 void debug_info_close(struct debug_info *d);
 
-/* Whether the file has DWARF, and where the rest of it is. */
+/* Whether a file has DWARF, and where it says that common parts of it are. */
 bool debug_info_is_in(int fd);
-bool debug_info_alt(int fd, struct debug_alt *ret);
+void debug_info_alt(int fd, struct debug_alt *ret);
 
 #endif

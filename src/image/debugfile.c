@@ -146,17 +146,16 @@ static void try_name(struct search *s, int root, const char *name)
 		s->fds[s->nr++] = fd;
 }
 
-static void search_build_id(struct search *s, int root)
+static void search_build_id(struct search *s, int root, const uint8_t *id, size_t size)
 {
-	const struct debug_clue *c = s->clue;
 	char name[96];
 	size_t at;
 
-	if (c->build_id_size < 2)
+	if (size < 2)
 		return;
-	at = (size_t)snprintf(name, sizeof(name), "/usr/lib/debug/.build-id/%02x/", c->build_id[0]);
-	for (size_t i = 1; i < c->build_id_size; i++)
-		at += (size_t)snprintf(name + at, sizeof(name) - at, "%02x", c->build_id[i]);
+	at = (size_t)snprintf(name, sizeof(name), "/usr/lib/debug/.build-id/%02x/", id[0]);
+	for (size_t i = 1; i < size; i++)
+		at += (size_t)snprintf(name + at, sizeof(name) - at, "%02x", id[i]);
 	snprintf(name + at, sizeof(name) - at, ".debug");
 	try_name(s, root, name);
 }
@@ -181,7 +180,7 @@ static void search_link(struct search *s, int root)
 
 static void search_root(struct search *s, int root)
 {
-	search_build_id(s, root);
+	search_build_id(s, root, s->clue->build_id, s->clue->build_id_size);
 	search_link(s, root);
 }
 
@@ -225,28 +224,103 @@ static const char *path_in_root(pid_t pid, const char *path)
 	return path + size;
 }
 
+/* The root of a process (-1: ours, or none) and our own.  False without ours. */
+static bool open_roots(pid_t pid, int *ret_theirs, int *ret_own)
+{
+	*ret_own = open_root(0);
+	if (*ret_own < 0)
+		return false;
+	*ret_theirs = pid != 0 ? open_root(pid) : -1;
+	if (*ret_theirs >= 0 && same_directory(*ret_theirs, *ret_own)) {
+		close(*ret_theirs);
+		*ret_theirs = -1;
+	}
+	return true;
+}
+
+static void close_roots(int theirs, int own)
+{
+	if (theirs >= 0)
+		close(theirs);
+	close(own);
+}
+
 unsigned debugfile_candidates(const struct debug_clue *c, int fd, pid_t pid, const char *path,
 			      int *ret_fds)
 {
-	int own, theirs;
-	unsigned nr = 0;
+	unsigned nr;
+	int theirs, own;
 
-	if (c->has_symbols)
+	if (c->has_symbols || !open_roots(pid, &theirs, &own))
 		return 0;
-	own = open_root(0);
-	if (own < 0)
-		return 0;
-	theirs = pid != 0 ? open_root(pid) : -ENOENT;
-	if (theirs >= 0) {
-		if (!same_directory(theirs, own))
-			nr = debugfile_candidates_in(c, fd, &theirs, 1, path_in_root(pid, path),
-						     ret_fds, DEBUG_CANDIDATES_MAX);
-		close(theirs);
-	}
+	nr = debugfile_candidates_in(c, fd, &theirs, 1, path_in_root(pid, path), ret_fds,
+				     DEBUG_CANDIDATES_MAX);
 	nr += debugfile_candidates_in(c, fd, &own, 1, path, ret_fds + nr,
 				      DEBUG_CANDIDATES_MAX - nr);
-	close(own);
+	close_roots(theirs, own);
 	return nr;
+}
+
+static void search_alt(struct search *s, const struct debug_alt *alt, int root)
+{
+	char name[4096];
+
+	search_build_id(s, root, alt->build_id, alt->build_id_size);
+	if (alt->path[0] == '/') {
+		try_name(s, root, alt->path);
+	} else if (s->has_directory) {
+		snprintf(name, sizeof(name), "%s/%s", s->directory, alt->path);
+		try_name(s, root, name);
+	}
+}
+
+unsigned debugfile_alt_candidates_in(const struct debug_alt *alt, int fd, const int *roots,
+				     size_t nr_roots, int *ret_fds, unsigned max)
+{
+	struct search s = { .fds = ret_fds, .max = max };
+	char link[64], path[4096];
+	ssize_t length;
+
+	if (alt->path[0] == '\0' || file_key_read(fd, false, &s.self) != 0)
+		return 0;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, path, sizeof(path) - 1);
+	if (length > 0) {
+		path[length] = '\0';
+		set_directory(&s, path);
+	}
+	for (size_t i = 0; i < nr_roots; i++)
+		if (roots[i] >= 0)
+			search_alt(&s, alt, roots[i]);
+	return s.nr;
+}
+
+unsigned debugfile_alt_candidates(const struct debug_alt *alt, int fd, pid_t pid, int *ret_fds,
+				  unsigned max)
+{
+	int roots[2];
+	unsigned nr;
+
+	if (alt->path[0] == '\0' || !open_roots(pid, &roots[0], &roots[1]))
+		return 0;
+	nr = debugfile_alt_candidates_in(alt, fd, roots, 2, ret_fds, max);
+	close_roots(roots[0], roots[1]);
+	return nr;
+}
+
+bool debugfile_alt_is_sound(const struct debug_alt *alt)
+{
+	return alt->build_id_size <= sizeof(alt->build_id) &&
+	       strnlen(alt->path, sizeof(alt->path)) < sizeof(alt->path);
+}
+
+bool debugfile_alt_matches(const struct debug_alt *alt, int fd)
+{
+	struct file_key key;
+
+	return alt->build_id_size != 0 && file_key_read(fd, true, &key) == 0 &&
+	       key.build_id_size == alt->build_id_size &&
+	       memcmp(key.build_id, alt->build_id, alt->build_id_size) == 0;
 }
 
 int debugfile_choose(const struct debug_clue *c, const int *fds, unsigned nr)

@@ -33,6 +33,15 @@ struct debug_clue {
 	uint32_t crc;
 };
 
+/* What a file says of the file that common parts of its debug information were moved to by dwz: its
+ * section .gnu_debugaltlink. */
+struct debug_alt {
+	char path[256]; /* as told, relative ones from the file's directory; "" where there is none
+			 */
+	uint8_t build_id[TABLE_BUILD_ID_MAX];
+	uint8_t build_id_size;
+};
+
 /* Both roots, four names in each. */
 #define DEBUG_CANDIDATES_MAX 8u
 
@@ -53,6 +62,19 @@ unsigned debugfile_candidates(const struct debug_clue *c, int fd, pid_t pid, con
 /* The same below given roots (negative: none), at most @max of them. */
 unsigned debugfile_candidates_in(const struct debug_clue *c, int fd, const int *roots,
 				 size_t nr_roots, const char *path, int *ret_fds, unsigned max);
+
+/*
+ * Opens the files that may be the one that @alt of the file @fd tells of, below @roots as above, or
+ * below the root of @pid and ours.
+ */
+unsigned debugfile_alt_candidates_in(const struct debug_alt *alt, int fd, const int *roots,
+				     size_t nr_roots, int *ret_fds, unsigned max);
+unsigned debugfile_alt_candidates(const struct debug_alt *alt, int fd, pid_t pid, int *ret_fds,
+				  unsigned max);
+
+/* Whether what another process gave is well-formed; whether @fd is the file that it tells of. */
+bool debugfile_alt_is_sound(const struct debug_alt *alt);
+bool debugfile_alt_matches(const struct debug_alt *alt, int fd);
 
 /* Whether @fd is the debug file that the clue tells of. */
 bool debugfile_matches(const struct debug_clue *c, int fd);

@@ -169,12 +169,23 @@ int image_open_again(const struct images *im, struct image *image, struct reason
 	return open_mapped(&sight, why);
 }
 
-unsigned image_debug_candidates(const struct images *im, const struct image *image, int fd,
-				int *ret_fds)
+unsigned image_debug_candidates(const struct images *im, const struct image *image,
+				const struct debug_clue *clue, int fd, int *ret_fds)
 {
 	if (im->places != NULL)
-		return places_debug_candidates(im->places, image->clue, fd, image->path, ret_fds);
-	return debugfile_candidates(image->clue, fd, image->sight.pid, image->path, ret_fds);
+		return places_debug_candidates(im->places, clue, fd, image->path, ret_fds);
+	return debugfile_candidates(clue, fd, image->sight.pid, image->path, ret_fds);
+}
+
+unsigned image_alt_candidates(const struct images *im, const struct image *image,
+			      const struct debug_alt *alt, int fd, int *ret_fds, unsigned max)
+{
+	if (im->places != NULL) {
+		const int roots[] = { im->places->sysroot, im->places->own };
+
+		return debugfile_alt_candidates_in(alt, fd, roots, 2, ret_fds, max);
+	}
+	return debugfile_alt_candidates(alt, fd, image->sight.pid, ret_fds, max);
 }
 
 int image_debug_open(const struct images *im, const struct image *image, int fd)
@@ -357,7 +368,7 @@ void image_fail_rows(struct images *im, uint32_t id, const struct reason *why)
 	after_rows(im, id, ROWS_FAILED);
 }
 
-static void free_bytes(struct image_bytes *b)
+void image_bytes_free(struct image_bytes *b)
 {
 	if (b->mapped)
 		loader_bytes_free(b->at, b->size);
@@ -413,6 +424,8 @@ size_t images_work(struct images *im, uint64_t budget_ns)
 			break;
 	}
 	images_keep(im);
+	if (im->loader != NULL && nr_queued(im) == 0)
+		images_ask_inlines(im);
 	changed = im->changed;
 	im->changed = 0;
 	return changed;
@@ -422,8 +435,8 @@ size_t images_wanting(const struct images *im)
 {
 	size_t in_flight = im->loader != NULL ? loader_in_flight(im->loader) : 0;
 
-	/* What is being written down nobody waits for. */
-	return nr_queued(im) + in_flight - (im->keep_serial != 0);
+	/* What is being written down nobody waits for, nor for inlined functions. */
+	return nr_queued(im) + in_flight - (im->keep_serial != 0) - im->inlines_in_flight;
 }
 
 enum image_state images_state(const struct images *im, uint32_t id)
@@ -539,12 +552,13 @@ void images_forget(struct images *im, uint32_t id)
 	if (image->rows_queued)
 		im->rows_queue.nr = dequeue(im->rows_queue.at, im->rows_queue.nr, id);
 	image_close(im, id);
+	image_forget_inlines(im, id);
 	im->bytes -= sizeof(*image) + image->bytes.size + image->rows_bytes.size;
 	im->bytes -= image->path != NULL ? strlen(image->path) + 1 : 0;
-	free_bytes(&image->bytes);
+	image_bytes_free(&image->bytes);
 	free(image->path);
 	free(image->why);
-	free_bytes(&image->rows_bytes);
+	image_bytes_free(&image->rows_bytes);
 	im->bytes -= image->clue != NULL ? sizeof(*image->clue) : 0;
 	free(image->clue);
 	free(image->rows_why);
@@ -557,7 +571,9 @@ size_t images_bytes(const struct images *im)
 	return sizeof(*im) + im->bytes + im->at.cap * sizeof(im->at.at[0]) +
 	       im->queue.cap * sizeof(im->queue.at[0]) +
 	       im->rows_queue.cap * sizeof(im->rows_queue.at[0]) +
-	       im->open.cap * sizeof(im->open.at[0]);
+	       im->open.cap * sizeof(im->open.at[0]) +
+	       im->inlines_queue.cap * sizeof(im->inlines_queue.at[0]) +
+	       im->inlines_tables.cap * sizeof(im->inlines_tables.at[0]);
 }
 
 void images_free(struct images *im)
@@ -571,5 +587,7 @@ void images_free(struct images *im)
 	vec_done(&im->queue);
 	vec_done(&im->rows_queue);
 	vec_done(&im->open);
+	vec_done(&im->inlines_queue);
+	vec_done(&im->inlines_tables);
 	free(im);
 }

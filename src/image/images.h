@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "image/inlines.h"
+
 struct images;
 
 struct images *images_new(void);
@@ -116,6 +118,33 @@ enum image_rows images_rows(const struct images *im, uint32_t image);
  * for none; *@ret is borrowed until images_forget().
  */
 size_t images_build_id(const struct images *im, uint32_t image, const uint8_t **ret);
+
+/*
+ * From now on, or no more, images_inlines() answers and has files read for it; only with a loader.
+ */
+void images_use_inlines(struct images *im, bool use);
+
+/*
+ * The functions that were inlined at a file offset, the outermost first: readable names, *@ret_nr
+ * of them (inlines.h), borrowed until the next call of images_work() or images_forget().  They are
+ * inside of the function that images_symbol() tells.
+ *
+ * 0; -EAGAIN while they or the image are still to be read (a place then counts as wanted:
+ * compilation units are read for places asked about only); -ENODATA where there is no debug
+ * information, or it cannot be read.  What is kept is bounded, so a place may have to be asked
+ * about again.
+ */
+int images_inlines(struct images *im, uint32_t image, uint64_t offset,
+		   const char *ret[INLINES_DEPTH_MAX], uint32_t *ret_nr);
+
+/* Rises when answers may have changed from -EAGAIN to others. */
+uint32_t images_inlines_generation(const struct images *im);
+
+/* Whether any places wait; images_wanting() does not count these. */
+bool images_inlines_waiting(const struct images *im);
+
+/* Why an image has no inlined functions; "". */
+const char *images_inlines_why(const struct images *im, uint32_t image);
 
 /* Drops everything of an image. */
 void images_forget(struct images *im, uint32_t image);

@@ -21,6 +21,9 @@
 
 #define IMAGE_TRIES_MAX 4u
 
+struct image_inlines;
+struct inlines_table;
+
 /* A table or rows, from malloc or mapped. */
 struct image_bytes {
 	void *at;
@@ -51,6 +54,7 @@ struct image {
 	/* By the loader: requests without answer (0: none), and what the first one told. */
 	uint64_t clue_serial, serial, rows_serial;
 	struct debug_clue *clue;
+	struct image_inlines *inlines; /* images_inlines.c; NULL: never asked for */
 	/* Of a recording: the next place to look at, and the build-id that was refused last. */
 	unsigned place;
 	uint8_t other_id[20], other_id_size;
@@ -81,11 +85,19 @@ struct images {
 	struct image_asked asked[LOADER_IN_FLIGHT_MAX];
 	VEC(struct image_keeping) keeping; /* the first is being kept where keep_serial != 0 */
 	uint64_t keep_serial;
-	bool by_rows; /* somebody asked for rows */
+	bool by_rows;    /* somebody asked for rows */
+	bool by_inlines; /* inlined functions are read */
+	VEC(uint32_t) inlines_queue;
+	VEC(struct inlines_table *) inlines_tables;
+	size_t inlines_bytes; /* of those */
+	unsigned nr_inlines_open, inlines_in_flight;
+	uint32_t inlines_generation;
 	uint64_t stamp;
 	size_t changed; /* states, since the last images_work() */
 	size_t bytes;
 };
+
+void image_bytes_free(struct image_bytes *b);
 
 /* NULL where the id was never heard of. */
 struct image *image_get(const struct images *im, uint32_t id);
@@ -103,8 +115,10 @@ void image_close(struct images *im, uint32_t id);
 int image_open_again(const struct images *im, struct image *image, struct reason *why);
 
 /* The files that may be the debug file of @fd, the image's file; or the one that is, or -errno. */
-unsigned image_debug_candidates(const struct images *im, const struct image *image, int fd,
-				int *ret_fds);
+unsigned image_debug_candidates(const struct images *im, const struct image *image,
+				const struct debug_clue *clue, int fd, int *ret_fds);
+unsigned image_alt_candidates(const struct images *im, const struct image *image,
+			      const struct debug_alt *alt, int fd, int *ret_fds, unsigned max);
 int image_debug_open(const struct images *im, const struct image *image, int fd);
 
 /* Puts an image in the queue of what is to be read, once it is wanted and can be. */
@@ -128,6 +142,15 @@ void image_load_rows(struct images *im, uint32_t id);
 bool image_ask(struct images *im, uint32_t id);
 bool image_ask_rows(struct images *im, uint32_t id);
 void images_take_answers(struct images *im);
+
+/*
+ * images_inlines.c: asks for the next ones, where nothing of that kind is on its way; takes an
+ * answer, true where its bytes are; drops what is kept of an image.
+ */
+void images_ask_inlines(struct images *im);
+bool image_take_inlines(struct images *im, const struct loader_answer *a);
+void image_forget_inlines(struct images *im, uint32_t id);
+
 /* Whether a request that would give rows is on its way. */
 bool image_rows_asked(const struct image *image);
 

@@ -67,7 +67,7 @@ static int send(struct images *im, uint32_t id, enum loader_what what, int fd)
 		return -EMFILE;
 	}
 	if (what != LOADER_IDENTIFY)
-		r.nr_fds += image_debug_candidates(im, image, fd, r.fds + 1);
+		r.nr_fds += image_debug_candidates(im, image, image->clue, fd, r.fds + 1);
 	keyed = image_look_kept(im, image, &r, &key);
 	err = loader_send(im->loader, &r, &serial);
 	if (err == -EAGAIN)
@@ -200,8 +200,11 @@ static bool take_answer(struct images *im, struct loader_answer *a)
 	const struct image_bytes bytes = { .at = a->bytes, .size = a->size, .mapped = true };
 	struct image *image = image_get(im, a->image);
 	bool symbols = a->what == LOADER_SYMBOLS || a->what == LOADER_KEPT_SYMBOLS;
-	bool again = image_take_kept(im, image, a);
+	bool again;
 
+	if (a->what == LOADER_FIND_DWARF || a->what == LOADER_INLINES)
+		return image_take_inlines(im, a);
+	again = image_take_kept(im, image, a);
 	if (image == NULL)
 		return false;
 	if (a->what == LOADER_IDENTIFY && image->clue_serial == a->serial) {

@@ -49,6 +49,11 @@ void inlines_close(struct inlines_file *f)
 	free(f);
 }
 
+size_t inlines_mapped(const struct inlines_file *f)
+{
+	return f->info.size + (f->info.alt != NULL ? f->info.alt->size : 0);
+}
+
 static uint64_t now_ns(void)
 {
 	struct timespec t;

@@ -25,6 +25,9 @@ struct inlines_file;
 int inlines_open(struct debug_info *info, struct inlines_file **ret, struct reason *why);
 void inlines_close(struct inlines_file *f);
 
+/* Bytes of the file, mapped and unpacked. */
+size_t inlines_mapped(const struct inlines_file *f);
+
 struct inlines_bytes {
 	void *at; /* malloc'd; passes inlines_check() */
 	size_t size;

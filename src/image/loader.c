@@ -30,6 +30,8 @@
 #define STARVED_MAX 15u
 /* For the keeper to be there at start, and for a worker to say that it is. */
 #define START_NS (5 * SECOND)
+/* A worker gives back the memory of files it keeps open when it has nothing to do for so long. */
+#define WORKER_IDLE_S 5
 #define LOOK_AGAIN_NS (SECOND / 10)
 /* So many workers may be replaced at once, then one in each interval. */
 #define REPLACE_BURST 8u
@@ -185,12 +187,14 @@ static uint64_t may_replace_ns(const struct loader *l)
 /* Orders a worker.  Where the keeper has no ear for it now it is tried again later. */
 static void make_worker(struct loader *l, uint64_t now)
 {
+	struct timeval idle = { .tv_sec = WORKER_IDLE_S };
 	struct keeper_order order = { .magic = LOADER_MAGIC };
 	int ends[2], err;
 
 	l->replace_ns = (l->replace_ns > now ? l->replace_ns : now) + REPLACE_INTERVAL_NS;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
 		return;
+	setsockopt(ends[1], SOL_SOCKET, SO_RCVTIMEO, &idle, sizeof(idle));
 	err = loader_put(l->keeper_fd, &order, sizeof(order), &ends[1], 1);
 	close(ends[1]);
 	if (err == 0 && fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0)
@@ -217,11 +221,13 @@ static void send_waiting(struct loader *l, uint64_t now)
 			.magic = LOADER_MAGIC,
 			.what = f->request.what,
 			.serial = f->serial,
+			.nr_places = f->request.nr_places,
 		};
 		bool idle = l->ready && patience_ns(l) == 0;
 
 		if (f->sent || f->err != 0)
 			continue;
+		memcpy(r.places, f->request.places, sizeof(r.places));
 		if (loader_put(l->worker_fd, &r, sizeof(r), f->request.fds, f->request.nr_fds) != 0)
 			break;
 		f->sent = true;
@@ -436,7 +442,7 @@ int loader_send(struct loader *l, const struct loader_request *r, uint64_t *ret_
 	struct flight *f;
 
 	if (l->gone || l->nr == LOADER_IN_FLIGHT_MAX || r->nr_fds == 0 ||
-	    r->nr_fds > LOADER_FDS_MAX) {
+	    r->nr_fds > LOADER_FDS_MAX || r->nr_places > LOADER_PLACES_MAX) {
 		loader_close_fds(r->fds, r->nr_fds);
 		return l->gone ? -EPIPE : l->nr == LOADER_IN_FLIGHT_MAX ? -EAGAIN : -EINVAL;
 	}

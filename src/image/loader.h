@@ -29,11 +29,13 @@
 
 #include "base/reason.h"
 #include "image/debugfile.h"
+#include "image/inlines.h"
 #include "image/rows.h"
 #include "image/table.h"
 
 #define LOADER_IN_FLIGHT_MAX 8u
 #define LOADER_FDS_MAX (1u + DEBUG_CANDIDATES_MAX)
+#define LOADER_PLACES_MAX 16u
 
 struct loader;
 
@@ -61,13 +63,17 @@ enum loader_what {
 	/* A table that was kept: of a cache file (cache_copy.h). */
 	LOADER_KEPT_SYMBOLS,
 	LOADER_KEPT_ROWS,
-	LOADER_KEEP, /* copies a table, fds[0], into a cache file, fds[1] */
+	LOADER_KEEP,       /* copies a table, fds[0], into a cache file, fds[1] */
+	LOADER_FIND_DWARF, /* which of the files has debug information, and what it is to be read
+			      with */
+	LOADER_INLINES,    /* inlined functions of the units that places are in */
 	NR_LOADER_WHATS,
 };
 
 /*
  * fds[0] is the file, the others are what may be its debug file: the worker takes the first that
- * belongs to it (debugfile_matches()).
+ * belongs to it (debugfile_matches()).  For LOADER_INLINES fds[0] is the file that has the debug
+ * information, the others are what may hold common parts of it (debugfile_alt_matches()).
  */
 struct loader_request {
 	enum loader_what what;
@@ -81,6 +87,9 @@ struct loader_request {
 	 * foreign file before (one that has is replaced where nothing else is in flight), and where
 	 * it does, with its descriptor. */
 	bool keep;
+	uint64_t places[LOADER_PLACES_MAX]; /* LOADER_INLINES: vaddrs; the first is answered for
+					       certainly */
+	unsigned nr_places;
 };
 
 /* Whether loader_send() would not have to say -EAGAIN now. */
@@ -101,6 +110,8 @@ struct loader_answer {
 	bool harmed; /* the worker had to be replaced for it: -EFAULT, -ETIMEDOUT, -EBADMSG */
 	struct reason why;
 	struct debug_clue clue; /* LOADER_IDENTIFY */
+	unsigned which;         /* LOADER_FIND_DWARF: of the descriptors */
+	struct debug_alt alt;   /* the same */
 	void *bytes;            /* else: read-only, of .size, passed its check */
 	size_t size;
 	int fd;             /* of .bytes, the receiver's to close; -1: not .clean, or not .keep */
@@ -108,6 +119,7 @@ struct loader_answer {
 	uint64_t took_ns;   /* the worker was at it */
 	struct table table; /* LOADER_SYMBOLS, within .bytes */
 	struct rows rows;   /* LOADER_ROWS, within .bytes */
+	struct inlines inlines; /* LOADER_INLINES, within .bytes */
 };
 
 /* The next answer; false where there is none.  To be called until then: that is also where

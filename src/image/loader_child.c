@@ -19,6 +19,8 @@
 
 #include "image/build.h"
 #include "image/cache_copy.h"
+#include "image/debug_info.h"
+#include "image/inlines_kept.h"
 #include "image/loader_sandbox.h"
 
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
@@ -67,6 +69,37 @@ static int choose_debug_file(const int *fds, unsigned nr_fds)
 	return -1;
 }
 
+/* Which file has debug information, and what goes with it. */
+static int find_dwarf(const int *fds, unsigned nr_fds, struct worker_message *ret)
+{
+	int found = debug_info_is_in(fds[0]) ? fds[0] : choose_debug_file(fds, nr_fds);
+
+	if (found < 0 || (found != fds[0] && !debug_info_is_in(found)))
+		return reason_set(&ret->why, -ENODATA,
+				  "it has no debug information; install its debug package");
+	while (fds[ret->which] != found)
+		ret->which++;
+	debug_info_alt(found, &ret->alt);
+	return 0;
+}
+
+static int build_inlines(const struct worker_request *r, const int *fds, unsigned nr_fds,
+			 struct inlines_kept *kept, void **ret_at, size_t *ret_size,
+			 struct reason *why)
+{
+	struct inlines_bytes inlines;
+	int err;
+
+	if (r->nr_places == 0 || r->nr_places > LOADER_PLACES_MAX)
+		return reason_set(why, -EINVAL, "no place was asked for");
+	err = inlines_kept_build(kept, fds, nr_fds, r->places, r->nr_places, &inlines, why);
+	if (err == 0) {
+		*ret_at = inlines.at;
+		*ret_size = inlines.size;
+	}
+	return err;
+}
+
 static int build(const struct worker_request *r, const int *fds, unsigned nr_fds, void **ret_at,
 		 size_t *ret_size, struct reason *why)
 {
@@ -96,7 +129,7 @@ static int build(const struct worker_request *r, const int *fds, unsigned nr_fds
 }
 
 int loader_do(const struct worker_request *r, const int *fds, unsigned nr_fds,
-	      struct worker_message *ret)
+	      struct worker_message *ret, struct inlines_kept *kept)
 {
 	void *at = NULL;
 	size_t size = 0;
@@ -114,6 +147,10 @@ int loader_do(const struct worker_request *r, const int *fds, unsigned nr_fds,
 		ret->err = nr_fds != 2 ? -EINVAL : cache_copy_out(fds[0], fds[1], &ret->why);
 	} else if (r->what == LOADER_IDENTIFY) {
 		ret->err = debugfile_clue(fds[0], &ret->clue, &ret->why);
+	} else if (r->what == LOADER_FIND_DWARF) {
+		ret->err = find_dwarf(fds, nr_fds, ret);
+	} else if (r->what == LOADER_INLINES) {
+		ret->err = build_inlines(r, fds, nr_fds, kept, &at, &size, &ret->why);
 	} else {
 		ret->err = build(r, fds, nr_fds, &at, &size, &ret->why);
 	}
@@ -151,6 +188,7 @@ int loader_begin(int socket, const struct worker_request *r)
 
 void loader_serve(int socket)
 {
+	struct inlines_kept kept = { 0 };
 	struct worker_message answer;
 	int err = loader_ready(socket);
 
@@ -160,20 +198,23 @@ void loader_serve(int socket)
 		unsigned nr_fds;
 
 		err = loader_get(socket, &r, sizeof(r), fds, LOADER_FDS_MAX, &nr_fds);
-		if (err == -EINTR) {
+		if (err == -EAGAIN)
+			inlines_kept_drop(&kept);
+		if (err == -EINTR || err == -EAGAIN) {
 			err = 0;
 			continue;
 		}
 		if (err <= 0)
 			break;
 		err = loader_begin(socket, &r);
-		made = loader_do(&r, fds, nr_fds, &answer);
+		made = loader_do(&r, fds, nr_fds, &answer, &kept);
 		loader_close_fds(fds, nr_fds);
 		if (err == 0)
 			err = loader_put(socket, &answer, sizeof(answer), &made, made >= 0);
 		if (made >= 0)
 			close(made);
 	}
+	inlines_kept_drop(&kept);
 }
 
 /* Forked from the keeper. */

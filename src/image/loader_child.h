@@ -10,6 +10,8 @@
 
 #include "image/loader_protocol.h"
 
+struct inlines_kept;
+
 /* What a worker does with its end of the socket, until that ends. */
 typedef void loader_serve_fn(int socket);
 
@@ -25,10 +27,10 @@ int loader_begin(int socket, const struct worker_request *r);
 
 /*
  * Does one request and fills @ret with the answer.  Returns the memfd with the table, or -1 where
- * there is none.  Borrows the descriptors.
+ * there is none.  Borrows the descriptors.  @kept: what it may keep for the next one.
  */
 int loader_do(const struct worker_request *r, const int *fds, unsigned nr_fds,
-	      struct worker_message *ret);
+	      struct worker_message *ret, struct inlines_kept *kept);
 
 /* As loader_start(), with another worker. */
 int loader_start_serving(struct loader **ret, bool sandbox, loader_serve_fn *serve,

@@ -30,6 +30,9 @@ struct worker_request {
 	uint32_t magic;
 	uint32_t what; /* enum loader_what */
 	uint64_t serial;
+	uint64_t places[LOADER_PLACES_MAX];
+	uint32_t nr_places;
+	uint32_t unused;
 };
 
 enum worker_says { WORKER_READY, WORKER_BEGINS, WORKER_ANSWER };
@@ -43,6 +46,8 @@ struct worker_message {
 	int32_t err;
 	uint32_t what;
 	struct debug_clue clue;
+	uint32_t which; /* LOADER_FIND_DWARF */
+	struct debug_alt alt;
 	struct reason why;
 };
 

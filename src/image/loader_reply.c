@@ -50,14 +50,22 @@ static int take_table(const struct worker_message *m, int fd, struct loader_answ
 	a->size = m->size;
 	if (a->what == LOADER_SYMBOLS || a->what == LOADER_KEPT_SYMBOLS)
 		err = table_check(a->bytes, a->size, &a->table);
-	else
+	else if (a->what == LOADER_ROWS || a->what == LOADER_KEPT_ROWS)
 		err = rows_check(a->bytes, a->size, &a->rows);
+	else
+		err = inlines_check(a->bytes, a->size, &a->inlines);
 	if (err != 0) {
 		munmap(a->bytes, a->size);
 		return -EBADMSG;
 	}
 	a->fd = fd;
 	return 0;
+}
+
+static bool gives_table(uint32_t what)
+{
+	return what == LOADER_SYMBOLS || what == LOADER_KEPT_SYMBOLS || what == LOADER_ROWS ||
+	       what == LOADER_KEPT_ROWS || what == LOADER_INLINES;
 }
 
 int loader_reply(const struct flight *f, const struct worker_message *m, int fd,
@@ -71,7 +79,7 @@ int loader_reply(const struct flight *f, const struct worker_message *m, int fd,
 		.fd = -1,
 	};
 	size_t length = strnlen(m->why.text, sizeof(m->why.text));
-	bool with_table = m->err == 0 && m->what != LOADER_IDENTIFY && m->what != LOADER_KEEP;
+	bool with_table = m->err == 0 && gives_table(m->what);
 
 	if (m->magic != LOADER_MAGIC || m->says != WORKER_ANSWER || m->what != f->request.what ||
 	    m->serial != f->serial || m->err > 0 || m->err < -ERRNO_MAX ||
@@ -84,6 +92,12 @@ int loader_reply(const struct flight *f, const struct worker_message *m, int fd,
 		if (!debugfile_clue_is_sound(&m->clue))
 			return -EBADMSG;
 		a.clue = m->clue;
+	}
+	if (m->what == LOADER_FIND_DWARF && m->err == 0) {
+		if (m->which >= f->request.nr_fds || !debugfile_alt_is_sound(&m->alt))
+			return -EBADMSG;
+		a.which = m->which;
+		a.alt = m->alt;
 	}
 	if (with_table && take_table(m, fd, &a) != 0)
 		return -EBADMSG;

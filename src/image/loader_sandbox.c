@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The list of calls is what libelf, liblzma, the demangler and malloc need to turn a descriptor
- * into a memfd: nothing opens, runs, signals, connects or maps code. Facts: seccomp(2),
+ * into a memfd: nothing opens, runs, signals, connects or maps code.  Any other call ends the
+ * process, but for those by which libdw looks for files: they fail. Facts: seccomp(2),
  * capabilities(7), linux/seccomp.h, linux/filter.h.
  */
 #include "image/loader_sandbox.h"
@@ -57,6 +58,7 @@
 #define ANY_BIT(mask, yes, no) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (uint32_t)(mask), yes, no)
 #define RETURN(action) BPF_STMT(BPF_RET | BPF_K, action)
 #define ALLOW(call) EQUAL(__NR_##call, 0, 1), RETURN(SECCOMP_RET_ALLOW)
+#define REFUSE(call) EQUAL(__NR_##call, 0, 1), RETURN(SECCOMP_RET_ERRNO | EACCES)
 #define FORBID(call) EQUAL(__NR_##call, 0, 1), RETURN(SECCOMP_RET_KILL_PROCESS)
 #define OUR_ARCH_ONLY \
 	LOAD(WORD(arch)), EQUAL(OUR_ARCH, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS), LOAD(WORD(nr))
@@ -86,8 +88,18 @@ static const struct sock_filter allowed[] = {
 	ALLOW(rt_sigprocmask),
 	ALLOW(restart_syscall),
 	ALLOW(getpid),
+	ALLOW(sysinfo), /* qsort(3) looks at how much memory there is */
 	ALLOW(exit),
 	ALLOW(exit_group),
+	/* libdw asks for the path of what it reads, and would look for more. */
+	REFUSE(readlinkat),
+	REFUSE(openat),
+#ifdef __NR_readlink
+	REFUSE(readlink),
+#endif
+#ifdef __NR_open
+	REFUSE(open),
+#endif
 	/* Memory, but never to be executed. */
 	EQUAL(__NR_mmap, 1, 0),
 	EQUAL(__NR_mprotect, 0, 4),

@@ -17,10 +17,12 @@ libptop_a_SOURCES += \
 	src/image/images_build.c src/image/images_impl.h \
 	src/image/images_cache.c \
 	src/image/images_facts.c \
+	src/image/images_inlines.c \
 	src/image/images_loader.c \
 	src/image/inlines.c src/image/inlines.h \
 	src/image/inlines_build.c src/image/inlines_build.h \
 	src/image/inlines_impl.h \
+	src/image/inlines_kept.c src/image/inlines_kept.h \
 	src/image/inlines_names.c \
 	src/image/inlines_units.c \
 	src/image/inlines_walk.c \

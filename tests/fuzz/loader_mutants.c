@@ -5,6 +5,7 @@
  * read, or by an error with a reason.  A worker may not die of one either: that costs only this
  * file, but it is a bug; the file is left in loader-mutant-N.
  */
+#include <dwarf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -22,7 +23,7 @@
 #include "support/elf_bytes.h"
 
 #define NUMBER 1500u
-#define SEEDS_MAX 6u
+#define SEEDS_MAX 8u
 #define WAIT_MS 20000
 
 struct seed {
@@ -144,6 +145,51 @@ static void add_made(struct run *r)
 	elf_bytes_done(&inner);
 }
 
+/* A unit with one function, into which another was put. */
+static void add_dwarf(struct run *r)
+{
+	static const uint8_t abbrev[] = {
+		/* clang-format off */
+		1, DW_TAG_compile_unit, DW_CHILDREN_yes, DW_AT_low_pc, DW_FORM_addr,
+		DW_AT_high_pc, DW_FORM_data4, DW_AT_language, DW_FORM_data1, 0, 0,
+		2, DW_TAG_subprogram, DW_CHILDREN_no, DW_AT_name, DW_FORM_string,
+		DW_AT_inline, DW_FORM_data1, 0, 0,
+		3, DW_TAG_subprogram, DW_CHILDREN_yes, DW_AT_name, DW_FORM_string,
+		DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4, 0, 0,
+		4, DW_TAG_inlined_subroutine, DW_CHILDREN_yes, DW_AT_abstract_origin, DW_FORM_ref4,
+		DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4, 0, 0,
+		5, DW_TAG_inlined_subroutine, DW_CHILDREN_no, DW_AT_abstract_origin, DW_FORM_ref4,
+		DW_AT_ranges, DW_FORM_sec_offset, 0, 0,
+		0,
+		/* clang-format on */
+	};
+	static const uint8_t info[] = {
+		/* clang-format off */
+		92, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8,				/* 0 */
+		1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, DW_LANG_C_plus_plus, /* 11 */
+		2, 'i', 'n', 0, DW_INL_inlined,				/* 25 */
+		2, 'd', 'e', 'e', 'p', 0, DW_INL_inlined,			/* 30 */
+		3, 'o', 'u', 't', 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0,	/* 37 */
+		4, 25, 0, 0, 0, 0x10, 1, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0,	/* 54 */
+		5, 30, 0, 0, 0, 0, 0, 0, 0,					/* 71 */
+		0, 0, 0,
+		0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+		/* clang-format on */
+	};
+	static const uint64_t ranges[] = { 0x20, 0x30, 0x38, 0x40, 0, 0 };
+	struct elf_bytes e;
+
+	elf_bytes_init(&e, ET_DYN, EM_X86_64);
+	elf_bytes_segment(&e, PT_LOAD, PF_R | PF_X, 0, 0, 0x1000);
+	elf_bytes_code(&e, ".text", 0x100, NULL, 0x400);
+	elf_bytes_section(&e, ".debug_info", SHT_PROGBITS, 0, 0, info, sizeof(info));
+	elf_bytes_section(&e, ".debug_abbrev", SHT_PROGBITS, 0, 0, abbrev, sizeof(abbrev));
+	elf_bytes_section(&e, ".debug_ranges", SHT_PROGBITS, 0, 0, ranges, sizeof(ranges));
+	elf_bytes_finish(&e);
+	add_seed(r, "debug information", e.at, e.size, 60);
+	elf_bytes_done(&e);
+}
+
 static void add_seeds(struct run *r)
 {
 	const void *vdso;
@@ -152,6 +198,7 @@ static void add_seeds(struct run *r)
 	if (vdso_bytes(&vdso, &size, NULL) == 0)
 		add_seed(r, "vdso", vdso, size, 40);
 	add_made(r);
+	add_dwarf(r);
 	dl_iterate_phdr(find_linker, r);
 	add_file(r, "this program", "/proc/self/exe", 1);
 }
@@ -283,6 +330,18 @@ static void keep_file(int fd, uint32_t number, const char *why)
 		fclose(out);
 }
 
+static void read_inlines(struct run *r, const struct inlines *in)
+{
+	const char *names[INLINES_DEPTH_MAX];
+
+	for (uint32_t i = 0; i < in->header->nr_steps; i++) {
+		uint32_t nr = inlines_at(in, in->header->base + in->steps[i].start, names);
+
+		while (nr > 0)
+			r->sum += strlen(names[--nr]);
+	}
+}
+
 static void judge(struct run *r, const struct loader_answer *a)
 {
 	unsigned slot = 0;
@@ -304,6 +363,8 @@ static void judge(struct run *r, const struct loader_answer *a)
 			read_table(r, &a->table);
 		else if (a->what == LOADER_ROWS)
 			read_rows(r, &a->rows);
+		else if (a->what == LOADER_INLINES)
+			read_inlines(r, &a->inlines);
 	}
 	if (a->err != 0 && a->why.text[0] == '\0')
 		die("refused without a reason");
@@ -320,6 +381,8 @@ static void send_mutant(struct run *r, uint32_t number)
 
 	q.what = (enum loader_what)below(r, NR_LOADER_WHATS);
 	q.fds[0] = make_mutant(r);
+	while (q.what == LOADER_INLINES && q.nr_places < 4)
+		q.places[q.nr_places++] = below(r, 0x600);
 	if (below(r, 4) == 0)
 		q.fds[q.nr_fds++] = make_mutant(r);
 	while (r->sent[slot].fd >= 0)
@@ -375,10 +438,12 @@ int main(int argc, char **argv)
 	add_seeds(&r);
 	run(&r, number);
 	printf("%u mutants of %u files: %" PRIu64 " identified, %" PRIu64 " symbol tables, %" PRIu64
-	       " tables of rows, %" PRIu64 " refused, %" PRIu64 " hung, %" PRIu64
+	       " tables of rows, %" PRIu64 " with debug information, %" PRIu64
+	       " tables of inlined functions, %" PRIu64 " refused, %" PRIu64 " hung, %" PRIu64
 	       " killed a worker, %" PRIu64 " gave a damaged table; slowest %.3f s\n",
 	       number, r.nr_seeds, r.made[LOADER_IDENTIFY], r.made[LOADER_SYMBOLS],
-	       r.made[LOADER_ROWS], r.refused, r.hung, r.died, r.lied, (double)r.slowest_ns / 1e9);
+	       r.made[LOADER_ROWS], r.made[LOADER_FIND_DWARF], r.made[LOADER_INLINES], r.refused,
+	       r.hung, r.died, r.lied, (double)r.slowest_ns / 1e9);
 	loader_free(r.loader);
 	for (unsigned i = 0; i < r.nr_seeds; i++)
 		free(r.seeds[i].at);

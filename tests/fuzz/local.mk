@@ -9,6 +9,7 @@ fuzz_programs = \
 	tests/fuzz/fuzz_decode \
 	tests/fuzz/fuzz_elf \
 	tests/fuzz/fuzz_event \
+	tests/fuzz/fuzz_inlines \
 	tests/fuzz/fuzz_kallsyms \
 	tests/fuzz/fuzz_perfdata \
 	tests/fuzz/fuzz_perfmap \
@@ -39,6 +40,8 @@ tests_fuzz_fuzz_elf_SOURCES = tests/fuzz/fuzz_elf.c $(fuzz_main)
 tests_fuzz_fuzz_elf_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_event_SOURCES = tests/fuzz/fuzz_event.c $(fuzz_main)
 tests_fuzz_fuzz_event_LDADD = $(fuzz_ldadd)
+tests_fuzz_fuzz_inlines_SOURCES = tests/fuzz/fuzz_inlines.c $(fuzz_main)
+tests_fuzz_fuzz_inlines_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_kallsyms_SOURCES = tests/fuzz/fuzz_kallsyms.c $(fuzz_main)
 tests_fuzz_fuzz_kallsyms_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_perfdata_SOURCES = tests/fuzz/fuzz_perfdata.c $(fuzz_main)
@@ -61,6 +64,12 @@ EXTRA_PROGRAMS += tests/fuzz/mutate_perfdata
 CLEANFILES += tests/fuzz/mutate_perfdata
 tests_fuzz_mutate_perfdata_SOURCES = tests/fuzz/fuzz_perfdata.c tests/fuzz/mutate.c
 tests_fuzz_mutate_perfdata_LDADD = libptop.a $(ptop_libs)
+
+# The same of tables of inlined functions.
+EXTRA_PROGRAMS += tests/fuzz/mutate_inlines
+CLEANFILES += tests/fuzz/mutate_inlines
+tests_fuzz_mutate_inlines_SOURCES = tests/fuzz/fuzz_inlines.c tests/fuzz/mutate.c
+tests_fuzz_mutate_inlines_LDADD = libptop.a $(ptop_libs)
 
 FUZZ_SECONDS = 60
 fuzz: $(fuzz_programs)

@@ -237,6 +237,27 @@ def table_seeds():
     write("table", "trailing-bytes", table(extra=b"more"))
 
 
+def inlines_seeds():
+    names = b"\0outer\0inner\0"
+    scopes = struct.pack("<6I", 1, 2**32 - 1, 7, 0, 1, 1)
+    steps = struct.pack("<8I", 0x10, 0, 0x20, 1, 0x30, 2, 0x40, 2**32 - 1)
+    spans = struct.pack("<4Q", 0x1000, 0x1100, 0x2000, 0x2010)
+
+    def table(version=1, nr_steps=4, spans=spans, scopes=scopes):
+        at = [80]
+        for part in (spans, steps, scopes, names):
+            at.append(at[-1] + len(part))
+        return struct.pack("<QIIQQIIQQQQQ", 0x316c6e6970747470, version, len(spans) // 16,
+                           at[4], 0x1000, nr_steps, len(scopes) // 8, *at[:4],
+                           len(names)) + spans + steps + scopes + names
+
+    write("inlines", "good", table())
+    write("inlines", "other-version", table(version=2))
+    write("inlines", "too-many-steps", table(nr_steps=2**31))
+    write("inlines", "no-spans", table(spans=b""))
+    write("inlines", "one-in-itself", table(scopes=struct.pack("<6I", 1, 0, 7, 1, 1, 2)))
+
+
 def entry(body):
     body += b"\0" * (-len(body) % 4)
     return struct.pack("<I", len(body)) + body
@@ -280,4 +301,5 @@ text_seeds()
 elf_seeds()
 go_seeds()
 table_seeds()
+inlines_seeds()
 rows_seeds()

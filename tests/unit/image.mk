@@ -9,6 +9,7 @@ check_PROGRAMS += \
 	tests/unit/test_demangle \
 	tests/unit/test_gopclntab \
 	tests/unit/test_images \
+	tests/unit/test_inlines \
 	tests/unit/test_rows \
 	tests/unit/test_rows_code \
 	tests/unit/test_rows_oracle \
@@ -37,6 +38,8 @@ tests_unit_test_images_SOURCES = tests/unit/test_images.c $(elf_bytes_sources)
 tests_unit_test_images_LDADD = $(unit_LDADD)
 tests_unit_test_places_SOURCES = tests/unit/test_places.c $(elf_bytes_sources)
 tests_unit_test_places_LDADD = $(unit_LDADD)
+tests_unit_test_inlines_SOURCES = tests/unit/test_inlines.c
+tests_unit_test_inlines_LDADD = $(unit_LDADD)
 tests_unit_test_table_SOURCES = tests/unit/test_table.c
 tests_unit_test_table_LDADD = $(unit_LDADD)
 tests_unit_test_loader_SOURCES = tests/unit/test_loader.c tests/unit/loader_bed.h \

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "image/loader.h"
+#include "image/inlines_kept.h"
 #include "image/loader_child.h"
 #include "support/elf_bytes.h"
 
@@ -155,6 +156,7 @@ static inline void bed_misbehave(const int *fds)
 static inline void bed_serve(int socket)
 {
 	struct worker_message m;
+	struct inlines_kept kept = { 0 };
 	struct worker_request r;
 	int fds[LOADER_FDS_MAX], fd;
 	unsigned nr;
@@ -165,7 +167,7 @@ static inline void bed_serve(int socket)
 
 		loader_begin(socket, &r);
 		bed_misbehave(fds);
-		fd = loader_do(&r, fds, nr, &m);
+		fd = loader_do(&r, fds, nr, &m, &kept);
 		if (pread(fds[0], word, 4, 0) == 4 && strcmp(word, "EAT!") == 0) {
 			m.err = -ENOMEM;
 			snprintf(m.why.text, sizeof(m.why.text), "%lu", bed_eat() >> 20);

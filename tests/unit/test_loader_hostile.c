@@ -257,6 +257,7 @@ static const struct {
 /* Lies of the file's kind: a second descriptor's first byte says which. */
 static void serve(int socket)
 {
+	struct inlines_kept kept = { 0 };
 	struct worker_request r;
 	struct speech s = { .socket = socket, .size = sizeof(s.m) };
 	int fds[LOADER_FDS_MAX];
@@ -267,7 +268,7 @@ static void serve(int socket)
 		uint8_t which = 255;
 
 		loader_begin(socket, &r);
-		s.fds[0] = loader_do(&r, fds, 1, &s.m);
+		s.fds[0] = loader_do(&r, fds, 1, &s.m, &kept);
 		s.nr_fds = s.fds[0] >= 0;
 		if (nr == 2 && pread(fds[1], &which, 1, 0) == 1)
 			lies[which].lie(&s);

@@ -333,6 +333,105 @@ static void without_a_loader_all_fails_with_the_reason(void **state)
 	close(fd);
 }
 
+/* A program with debug information, made by the compiler that is here. */
+static int compile(const char *source)
+{
+	const char *top = getenv("top_srcdir");
+	char path[] = "/tmp/ptop-inlined-XXXXXX", command[1024];
+	int fd = mkstemp(path), err;
+
+	assert_true(fd >= 0);
+	snprintf(command, sizeof(command),
+		 "${CC:-cc} -O2 -g -gz=zlib -o %s %s/tests/support/%s >/dev/null 2>&1", path,
+		 top != NULL ? top : ".", source);
+	err = system(command);
+	close(fd);
+	fd = bed_open(path);
+	unlink(path);
+	if (err == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static int await_inlines(struct images *im, uint64_t offset, const char *names[INLINES_DEPTH_MAX],
+			 uint32_t *nr)
+{
+	struct pollfd p = { .fd = images_fd(im), .events = POLLIN };
+	int err;
+
+	while ((err = images_inlines(im, 7, offset, names, nr)) == -EAGAIN) {
+		images_work(im, UINT64_MAX);
+		/* Nothing waits for them. */
+		assert_int_equal(images_wanting(im), 0);
+		if (images_inlines_waiting(im))
+			poll(&p, 1, BED_WAIT_MS);
+	}
+	return err;
+}
+
+static void inlined_functions_are_read_when_asked_for(void **state)
+{
+	const struct bed *b = *state;
+	const char *names[INLINES_DEPTH_MAX];
+	struct image_symbol symbol;
+	uint64_t offset = 0, seen[3] = { 0 };
+	uint32_t nr = 0, generation;
+	int fd = compile("inlined.c");
+
+	if (fd < 0)
+		skip();
+	see_fd(b->images, 7, fd);
+	assert_int_equal(images_inlines(b->images, 7, 0, names, &nr), -ENODATA);
+	images_use_inlines(b->images, true);
+	assert_int_equal(images_inlines(b->images, 7, 0, names, &nr), -EAGAIN);
+	images_want(b->images, 7);
+	settle(b->images);
+	for (offset = 0;
+	     !images_symbol(b->images, 7, offset, &symbol) || strcmp(symbol.name, "work") != 0;
+	     offset++)
+		assert_true(offset < 1 << 20);
+	generation = images_inlines_generation(b->images);
+	assert_int_equal(images_inlines(b->images, 7, offset, names, &nr), -EAGAIN);
+	for (; offset < symbol.start + symbol.size; offset++) {
+		assert_int_equal(await_inlines(b->images, offset, names, &nr), 0);
+		assert_true(nr < 4);
+		seen[0] += nr == 2 && strcmp(names[0], "one_part") == 0;
+		seen[1] += nr == 3 && strcmp(names[0], "both") == 0 &&
+			   strcmp(names[1], "three_parts") == 0 && strcmp(names[2], "churn") == 0;
+		seen[2] += nr == 0;
+	}
+	assert_true(seen[0] > 0 && seen[1] > 0 && seen[2] > 0);
+	assert_true(images_inlines_generation(b->images) != generation);
+	assert_string_equal(images_inlines_why(b->images, 7), "");
+	images_forget(b->images, 7);
+	close(fd);
+}
+
+static void without_debug_information_the_reason_is_told(void **state)
+{
+	const struct bed *b = *state;
+	const char *names[INLINES_DEPTH_MAX];
+	struct elf_bytes e;
+	uint32_t nr;
+	int fd;
+
+	elf_bytes_init(&e, ET_DYN, EM_X86_64);
+	elf_bytes_segment(&e, PT_LOAD, PF_R | PF_X, 0, 0, 0x1000);
+	elf_bytes_code(&e, ".text", 0x100, NULL, 0x400);
+	elf_bytes_finish(&e);
+	fd = elf_bytes_fd(e.at, e.size);
+	images_use_inlines(b->images, true);
+	see_fd(b->images, 7, fd);
+	images_want(b->images, 7);
+	settle(b->images);
+	assert_int_equal(await_inlines(b->images, 0x180, names, &nr), -ENODATA);
+	assert_non_null(strstr(images_inlines_why(b->images, 7), "no debug information"));
+	assert_int_equal(images_state(b->images, 7), IMAGE_LOADED);
+	elf_bytes_done(&e);
+	close(fd);
+}
+
 int main(void)
 {
 #define WITH_BED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -344,6 +443,8 @@ int main(void)
 		WITH_BED(many_images_hold_few_descriptors),
 		WITH_BED(what_is_forgotten_meanwhile_is_dropped),
 		WITH_BED(debug_files_are_found),
+		WITH_BED(inlined_functions_are_read_when_asked_for),
+		WITH_BED(without_debug_information_the_reason_is_told),
 		WITH_BED(without_a_loader_all_fails_with_the_reason),
 	};
 

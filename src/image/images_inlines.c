@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inlined functions of images, read by the loader for the places that are asked about, a few units
+ * at a time and one request at a time, after all that names and unwinding wait for.
+ *
+ * First the loader tells which file has the image's debug information; its descriptor is kept, for
+ * some images.  Then requests name places, newest first; each answer is a table with the addresses
+ * that it answers for.  Tables are bounded in sum: the one not used for longest goes, and is asked
+ * for again where it is missed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "image/images_impl.h"
+#include "image/loader.h"
+
+#define TABLES_BYTES_MAX ((size_t)32 << 20)
+#define TABLE_COPIED_MAX ((size_t)64 << 10) /* larger ones stay mapped */
+#define WANTED_MAX 256u                     /* places an image waits for; others come again */
+#define IMAGES_OPEN_MAX 32u
+#define ALTS_MAX 2u
+
+enum inlines_state { INLINES_UNKNOWN, INLINES_FINDING, INLINES_FOUND, INLINES_FAILED };
+
+struct inlines_table {
+	struct inlines in;
+	struct image_bytes bytes;
+	uint32_t image;
+	uint64_t used;
+};
+
+/* Addresses that a table answers for; apart from each other, rising. */
+struct inlines_part {
+	uint64_t start, end;
+	struct inlines_table *table; /* NULL: nothing is inlined there */
+};
+
+struct image_inlines {
+	enum inlines_state state;
+	int fds[LOADER_FDS_MAX]; /* FINDING: candidates; FOUND: the file, and those beside it */
+	unsigned nr_fds;
+	VEC(uint64_t) wanted; /* vaddrs, the newest last */
+	VEC(struct inlines_part) parts;
+	uint64_t serial; /* of the request on its way; 0: none */
+	uint64_t asked;  /* the place that it is for */
+	bool queued;     /* in im->inlines_queue */
+	uint64_t stamp;  /* when last asked */
+	char *why;
+};
+
+/* ---- places and parts ------------------------------------------------------------------------ */
+
+/* The first part that ends after @vaddr. */
+static size_t part_after(const struct image_inlines *ii, uint64_t vaddr)
+{
+	size_t from = 0, nr = ii->parts.nr;
+
+	while (nr > 0) {
+		size_t half = nr / 2;
+
+		if (ii->parts.at[from + half].end <= vaddr) {
+			from += half + 1;
+			nr -= half + 1;
+		} else {
+			nr = half;
+		}
+	}
+	return from;
+}
+
+static struct inlines_part *part_at(const struct image_inlines *ii, uint64_t vaddr)
+{
+	size_t i = part_after(ii, vaddr);
+
+	return i < ii->parts.nr && ii->parts.at[i].start <= vaddr ? &ii->parts.at[i] : NULL;
+}
+
+static int insert_part(struct image_inlines *ii, size_t at, struct inlines_part part)
+{
+	if (vec_reserve(&ii->parts, ii->parts.nr + 1) != 0)
+		return -ENOMEM;
+	memmove(&ii->parts.at[at + 1], &ii->parts.at[at],
+		(ii->parts.nr - at) * sizeof(ii->parts.at[0]));
+	ii->parts.at[at] = part;
+	ii->parts.nr++;
+	return 0;
+}
+
+/* Adds what is not answered for yet of [start, end). */
+static int add_part(struct image_inlines *ii, uint64_t start, uint64_t end,
+		    struct inlines_table *table)
+{
+	size_t at = part_after(ii, start);
+	int err = 0;
+
+	while (err == 0 && start < end) {
+		uint64_t next = at < ii->parts.nr ? ii->parts.at[at].start : UINT64_MAX;
+		uint64_t until = next < end ? next : end;
+
+		if (start < until)
+			err = insert_part(ii, at++, (struct inlines_part){ start, until, table });
+		start = at < ii->parts.nr ? ii->parts.at[at].end : end;
+		at++;
+	}
+	return err;
+}
+
+static void forget_answered(struct image_inlines *ii)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < ii->wanted.nr; i++) {
+		if (part_at(ii, ii->wanted.at[i]) == NULL)
+			ii->wanted.at[kept++] = ii->wanted.at[i];
+	}
+	ii->wanted.nr = kept;
+}
+
+/* ---- descriptors ------------------------------------------------------------------------------
+ */
+
+static void close_files(struct images *im, struct image_inlines *ii)
+{
+	if (ii->nr_fds == 0)
+		return;
+	for (unsigned i = 0; i < ii->nr_fds; i++)
+		close(ii->fds[i]);
+	ii->nr_fds = 0;
+	im->nr_inlines_open--;
+}
+
+/* Closes the files of the image not asked about for longest; they are found again when needed. */
+static void make_room(struct images *im)
+{
+	struct image_inlines *oldest = NULL;
+
+	for (size_t i = 0; i < im->at.nr && im->nr_inlines_open >= IMAGES_OPEN_MAX; i++) {
+		struct image_inlines *ii = im->at.at[i] != NULL ? im->at.at[i]->inlines : NULL;
+
+		if (ii != NULL && ii->state == INLINES_FOUND && ii->serial == 0 &&
+		    (oldest == NULL || ii->stamp < oldest->stamp))
+			oldest = ii;
+	}
+	if (oldest == NULL)
+		return;
+	close_files(im, oldest);
+	oldest->state = INLINES_UNKNOWN;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------
+ */
+
+static void free_table(struct images *im, size_t index)
+{
+	struct inlines_table *t = im->inlines_tables.at[index];
+
+	im->inlines_tables.at[index] = im->inlines_tables.at[--im->inlines_tables.nr];
+	im->inlines_bytes -= t->bytes.size + sizeof(*t);
+	im->bytes -= t->bytes.size + sizeof(*t);
+	image_bytes_free(&t->bytes);
+	free(t);
+}
+
+static void drop_oldest_table(struct images *im)
+{
+	size_t oldest = 0, kept = 0;
+	const struct inlines_table *t;
+	struct image_inlines *ii;
+
+	for (size_t i = 1; i < im->inlines_tables.nr; i++) {
+		if (im->inlines_tables.at[i]->used < im->inlines_tables.at[oldest]->used)
+			oldest = i;
+	}
+	t = im->inlines_tables.at[oldest];
+	ii = im->at.at[t->image]->inlines;
+	for (size_t i = 0; i < ii->parts.nr; i++) {
+		if (ii->parts.at[i].table != t)
+			ii->parts.at[kept++] = ii->parts.at[i];
+	}
+	ii->parts.nr = kept;
+	free_table(im, oldest);
+}
+
+/* Small tables are copied: each mapping costs pages and is one of a bounded number.  On success
+ * @a->bytes are taken. */
+static struct inlines_table *keep_table(struct images *im, uint32_t id,
+					const struct loader_answer *a)
+{
+	struct inlines_table *t = calloc(1, sizeof(*t));
+
+	if (t == NULL || vec_push(&im->inlines_tables, t) != 0) {
+		free(t);
+		return NULL;
+	}
+	*t = (struct inlines_table){ .in = a->inlines, .image = id, .used = ++im->stamp };
+	t->bytes = (struct image_bytes){ .at = a->bytes, .size = a->size, .mapped = true };
+	if (a->size <= TABLE_COPIED_MAX) {
+		void *copy = malloc(a->size);
+
+		if (copy != NULL) {
+			memcpy(copy, a->bytes, a->size);
+			image_bytes_free(&t->bytes);
+			t->bytes = (struct image_bytes){ .at = copy, .size = a->size };
+			inlines_check(copy, a->size, &t->in);
+		}
+	}
+	im->inlines_bytes += t->bytes.size + sizeof(*t);
+	im->bytes += t->bytes.size + sizeof(*t);
+	return t;
+}
+
+/* ---- asking ------------------------------------------------------------------------------------
+ */
+
+static void fail(struct images *im, struct image_inlines *ii, const char *why)
+{
+	image_set_text(&ii->why, why);
+	close_files(im, ii);
+	vec_done(&ii->wanted);
+	ii->state = INLINES_FAILED;
+	im->inlines_generation++;
+}
+
+static void enqueue(struct images *im, uint32_t id)
+{
+	struct image_inlines *ii = im->at.at[id]->inlines;
+
+	if (!ii->queued && ii->serial == 0 && ii->wanted.nr > 0 &&
+	    vec_push(&im->inlines_queue, id) == 0)
+		ii->queued = true;
+}
+
+/* Copies of descriptors, for they go away with a request. */
+static bool copy_fds(const struct image_inlines *ii, struct loader_request *r)
+{
+	for (r->nr_fds = 0; r->nr_fds < ii->nr_fds; r->nr_fds++) {
+		r->fds[r->nr_fds] = fcntl(ii->fds[r->nr_fds], F_DUPFD_CLOEXEC, 3);
+		if (r->fds[r->nr_fds] < 0) {
+			while (r->nr_fds > 0)
+				close(r->fds[--r->nr_fds]);
+			return false;
+		}
+	}
+	return true;
+}
+
+static void send(struct images *im, uint32_t id, struct loader_request *r)
+{
+	struct image_inlines *ii = im->at.at[id]->inlines;
+	struct cache_key none;
+	int err;
+
+	if (!copy_fds(ii, r)) {
+		fail(im, ii, "too many open files; raise ulimit -n");
+		return;
+	}
+	/* These are not kept, but it has to be told whose they are. */
+	image_look_kept(im, im->at.at[id], r, &none);
+	err = loader_send(im->loader, r, &ii->serial);
+	if (err == 0)
+		im->inlines_in_flight++;
+	else
+		fail(im, ii, "the loader process is gone; start ptop anew");
+}
+
+/* Opens the file, and what may be its debug file, to ask which has debug information. */
+static void ask_where(struct images *im, uint32_t id)
+{
+	struct loader_request r = { .what = LOADER_FIND_DWARF, .image = id };
+	struct debug_clue clue = { 0 };
+	struct image *image = im->at.at[id];
+	struct image_inlines *ii = image->inlines;
+	struct reason why = { 0 };
+	int fd = image->fd >= 0 ? fcntl(image->fd, F_DUPFD_CLOEXEC, 3)
+				: image_open_again(im, image, &why);
+
+	if (fd < 0) {
+		fail(im, ii, why.text[0] != '\0' ? why.text : "too many open files");
+		return;
+	}
+	make_room(im);
+	im->nr_inlines_open++;
+	ii->fds[0] = fd;
+	if (image->clue != NULL)
+		clue = *image->clue;
+	clue.has_symbols = 0; /* that says nothing of debug information */
+	ii->nr_fds = 1 + image_debug_candidates(im, image, &clue, fd, ii->fds + 1);
+	ii->state = INLINES_FINDING;
+	send(im, id, &r);
+}
+
+static void ask_places(struct images *im, uint32_t id)
+{
+	struct loader_request r = { .what = LOADER_INLINES, .image = id };
+	struct image_inlines *ii = im->at.at[id]->inlines;
+
+	while (r.nr_places < LOADER_PLACES_MAX && r.nr_places < ii->wanted.nr) {
+		r.places[r.nr_places] = ii->wanted.at[ii->wanted.nr - 1 - r.nr_places];
+		r.nr_places++;
+	}
+	ii->asked = r.places[0];
+	ii->stamp = ++im->stamp;
+	send(im, id, &r);
+}
+
+void images_ask_inlines(struct images *im)
+{
+	while (im->inlines_queue.nr > 0 && im->inlines_in_flight == 0 &&
+	       loader_has_room(im->loader)) {
+		uint32_t id = im->inlines_queue.at[--im->inlines_queue.nr];
+		struct image_inlines *ii = im->at.at[id]->inlines;
+
+		ii->queued = false;
+		forget_answered(ii);
+		if (ii->state == INLINES_FAILED || ii->wanted.nr == 0)
+			continue;
+		if (ii->state == INLINES_UNKNOWN)
+			ask_where(im, id);
+		else
+			ask_places(im, id);
+	}
+}
+
+/* ---- answers -----------------------------------------------------------------------------------
+ */
+
+/* Keeps the file that has debug information, and what may be the other file that it speaks of. */
+static void take_where(struct images *im, uint32_t id, const struct loader_answer *a)
+{
+	struct image *image = im->at.at[id];
+	struct image_inlines *ii = image->inlines;
+
+	for (unsigned i = 0; i < ii->nr_fds; i++) {
+		if (i != a->which)
+			close(ii->fds[i]);
+	}
+	ii->fds[0] = ii->fds[a->which];
+	ii->nr_fds =
+		1 + image_alt_candidates(im, image, &a->alt, ii->fds[0], ii->fds + 1, ALTS_MAX);
+	ii->state = INLINES_FOUND;
+}
+
+/* True where @a->bytes are taken. */
+static bool take_places(struct images *im, uint32_t id, const struct loader_answer *a)
+{
+	struct image_inlines *ii = im->at.at[id]->inlines;
+	struct inlines_table *t = keep_table(im, id, a);
+	const struct inlines_header *h;
+	int err = 0;
+
+	if (t == NULL) {
+		fail(im, ii, "no memory for its inlined functions");
+		return false;
+	}
+	h = t->in.header;
+	for (uint32_t i = 0; i < h->nr_spans && err == 0; i++)
+		err = add_part(ii, t->in.spans[i].start, t->in.spans[i].end, t);
+	/* Whatever came, the place asked about is not asked about again. */
+	if (err == 0 && part_at(ii, ii->asked) == NULL)
+		err = add_part(ii, ii->asked, ii->asked + 1, NULL);
+	if (err != 0)
+		fail(im, ii, "no memory for its inlined functions");
+	while (im->inlines_bytes > TABLES_BYTES_MAX && im->inlines_tables.nr > 1)
+		drop_oldest_table(im);
+	im->inlines_generation++;
+	return true;
+}
+
+bool image_take_inlines(struct images *im, const struct loader_answer *a)
+{
+	struct image *image = image_get(im, a->image);
+	struct image_inlines *ii = image != NULL ? image->inlines : NULL;
+	bool taken = false;
+
+	im->inlines_in_flight--;
+	if (ii == NULL || ii->serial != a->serial)
+		return false;
+	ii->serial = 0;
+	if (a->err != 0)
+		fail(im, ii, a->why.text);
+	else if (a->what == LOADER_FIND_DWARF)
+		take_where(im, a->image, a);
+	else
+		taken = take_places(im, a->image, a);
+	enqueue(im, a->image);
+	return taken;
+}
+
+/* ---- looking up ---------------------------------------------------------------------------------
+ */
+
+void images_use_inlines(struct images *im, bool use)
+{
+	im->by_inlines = use;
+}
+
+static bool is_wanted(const struct image_inlines *ii, uint64_t vaddr)
+{
+	for (size_t i = 0; i < ii->wanted.nr; i++) {
+		if (ii->wanted.at[i] == vaddr)
+			return true;
+	}
+	return false;
+}
+
+/* Notes that a place is wanted. */
+static int later(struct images *im, uint32_t id, uint64_t vaddr)
+{
+	struct image *image = im->at.at[id];
+	struct image_inlines *ii = image->inlines;
+
+	if (ii == NULL) {
+		ii = image->inlines = calloc(1, sizeof(*ii));
+		if (ii == NULL)
+			return -ENODATA;
+		im->bytes += sizeof(*ii);
+	}
+	if (ii->state == INLINES_FAILED)
+		return -ENODATA;
+	if (ii->wanted.nr < WANTED_MAX && !is_wanted(ii, vaddr) &&
+	    vec_push(&ii->wanted, vaddr) == 0)
+		enqueue(im, id);
+	return -EAGAIN;
+}
+
+int images_inlines(struct images *im, uint32_t id, uint64_t offset,
+		   const char *ret[INLINES_DEPTH_MAX], uint32_t *ret_nr)
+{
+	struct image *image = image_get(im, id);
+	struct inlines_part *part = NULL;
+	uint64_t vaddr;
+
+	if (!im->by_inlines || im->loader == NULL || image == NULL || image->sight.vdso ||
+	    image->state == IMAGE_FAILED)
+		return -ENODATA;
+	if (image->state != IMAGE_LOADED)
+		return -EAGAIN;
+	if (!table_vaddr(&image->table, offset, &vaddr))
+		return -ENODATA;
+	if (image->inlines != NULL)
+		part = part_at(image->inlines, vaddr);
+	if (part == NULL)
+		return later(im, id, vaddr);
+	*ret_nr = 0;
+	if (part->table != NULL) {
+		part->table->used = ++im->stamp;
+		*ret_nr = inlines_at(&part->table->in, vaddr, ret);
+	}
+	return 0;
+}
+
+uint32_t images_inlines_generation(const struct images *im)
+{
+	return im->inlines_generation;
+}
+
+bool images_inlines_waiting(const struct images *im)
+{
+	return im->inlines_queue.nr > 0 || im->inlines_in_flight > 0;
+}
+
+const char *images_inlines_why(const struct images *im, uint32_t id)
+{
+	const struct image *image = image_get(im, id);
+
+	return image != NULL && image->inlines != NULL && image->inlines->why != NULL
+		       ? image->inlines->why
+		       : "";
+}
+
+void image_forget_inlines(struct images *im, uint32_t id)
+{
+	struct image_inlines *ii = im->at.at[id]->inlines;
+
+	if (ii == NULL)
+		return;
+	for (size_t i = im->inlines_tables.nr; i > 0; i--) {
+		if (im->inlines_tables.at[i - 1]->image == id)
+			free_table(im, i - 1);
+	}
+	for (size_t i = 0; i < im->inlines_queue.nr; i++) {
+		if (im->inlines_queue.at[i] == id)
+			im->inlines_queue.at[i] = im->inlines_queue.at[--im->inlines_queue.nr];
+	}
+	close_files(im, ii);
+	vec_done(&ii->wanted);
+	vec_done(&ii->parts);
+	free(ii->why);
+	free(ii);
+	im->bytes -= sizeof(*ii);
+	im->at.at[id]->inlines = NULL;
+}
