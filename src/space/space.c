@@ -14,6 +14,8 @@
 
 enum { PROT_EXECUTE = 4 };
 
+#define REVIVE_NS UINT64_C(1000000000) /* after its EXIT; a pid comes again later than that */
+
 struct space *space_new(void)
 {
 	struct space *s = calloc(1, sizeof(*s));
@@ -97,17 +99,40 @@ static uint32_t process_new(struct space *s, pid_t pid)
 		made.comm = strpool_add(s->strings, "swapper", 7);
 	else if (pid == -1)
 		made.comm = strpool_add(s->strings, "[exiting]", 9);
+	else if (pid == SPACE_NOT_TOLD)
+		made.comm = strpool_add(s->strings, "[not recorded]", 14);
 	s->processes.at[at] = made;
 	space_uncache(s);
 	return at;
 }
 
+/*
+ * A program that gains rights by its exec (setuid) is taken off its events, which writes an EXIT,
+ * and lives on: more records of it come at once, and no FORK before them.
+ */
+static void process_revive(struct space *s, struct process *p)
+{
+	uint64_t *leader = map_find(&s->tids, (uint32_t)p->pid);
+
+	p->dead = p->leader_dead = false;
+	p->threads = 1;
+	if (leader && s->tasks.at[*leader].pid == p->pid)
+		s->tasks.at[*leader].dead = false;
+	space_uncache(s);
+}
+
 uint32_t process_get(struct space *s, pid_t pid, uint64_t time_ns)
 {
 	uint32_t at = process_find(s, pid);
+	struct process *p = at == NONE ? NULL : &s->processes.at[at];
 
-	if (at == NONE || (s->processes.at[at].dead && time_ns > s->processes.at[at].dead_ns))
-		at = process_new(s, pid);
+	if (!p)
+		return process_new(s, pid);
+	if (!p->dead || time_ns <= p->dead_ns)
+		return at;
+	if (time_ns - p->dead_ns > REVIVE_NS)
+		return process_new(s, pid);
+	process_revive(s, p);
 	return at;
 }
 

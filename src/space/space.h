@@ -67,6 +67,9 @@ void space_apply(struct space *s, const struct record *r);
 size_t space_scan_all(struct space *s, uint64_t now_ns);
 int space_scan(struct space *s, pid_t pid, uint64_t now_ns);
 
+/* In place of a pid and a tid: samples that do not tell whose they are. */
+enum { SPACE_NOT_TOLD = -2 };
+
 /*
  * The thread's id, made when new.  A name that no record told is read from /proc once a scan has
  * shown that these processes live here; else it is "?[tid]" until a record tells.

@@ -138,6 +138,28 @@ static void threads(void **state)
 	assert_true(is_dead(s, 10, 10));
 }
 
+/* An exec that gains rights takes a process off its events, which looks like its end. */
+static void setuid_exec(void **state)
+{
+	struct space *s = *state;
+	uint32_t task;
+
+	do_fork(s, 20, 10, 20, 10, 1000);
+	do_comm(s, 20, 20, "sudo", true, 2000);
+	task = space_task(s, 20, 20);
+	do_exit(s, 20, 20, 2010);
+	do_mmap(s, 20, 0x400000, 0x1000, 0, 7, "/bin/sudo", 2030);
+	assert_int_equal(space_task(s, 20, 20), task);
+	assert_false(is_dead(s, 20, 20));
+	assert_string_equal(comm_of(s, 20, 20), "sudo");
+	assert_true(space_resolve(s, 20, 0x400000).image >= IMAGE_FIRST);
+	do_exit(s, 20, 20, 9000);
+	assert_true(is_dead(s, 20, 20));
+	/* much later it is another one, whose FORK was lost */
+	do_mmap(s, 20, 0x500000, 0x1000, 0, 8, "/bin/other", 3000000000);
+	assert_int_not_equal(space_task(s, 20, 20), task);
+}
+
 static void pid_comes_again(void **state)
 {
 	struct space *s = *state;
@@ -420,6 +442,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(build_ids, setup, teardown),
 		cmocka_unit_test_setup_teardown(special_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(ignored_maps, setup, teardown),
+		cmocka_unit_test_setup_teardown(setuid_exec, setup, teardown),
 		cmocka_unit_test_setup_teardown(unknown_tasks, setup, teardown),
 		cmocka_unit_test_setup_teardown(hook_and_users, setup, teardown),
 		cmocka_unit_test_setup_teardown(scan_self, setup, teardown),
