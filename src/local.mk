@@ -32,5 +32,6 @@ libptop_a_SOURCES += \
 libptop_a_SOURCES += \
 	src/recording.c src/recording.h src/recording_impl.h \
 	src/recording_kernel.c src/recording_kernel.h \
+	src/recording_trace.c src/recording_trace.h \
 	src/recording_feed.c src/recording_names.c \
 	src/recording_script.c src/recording_shares.c src/recording_shares.h

@@ -306,7 +306,8 @@ static uint32_t task_of(struct pipeline *pl, const struct record *r)
 {
 	bool told = r->sid.have & PERF_SAMPLE_TID;
 
-	return space_task(pl->space, told ? (pid_t)r->sid.pid : -1, told ? (pid_t)r->sid.tid : -1);
+	return space_task(pl->space, told ? (pid_t)r->sid.pid : SPACE_NOT_TOLD,
+			  told ? (pid_t)r->sid.tid : SPACE_NOT_TOLD);
 }
 
 static void take_sample(struct pipeline *pl, const struct record *r, const struct record_kind *kind,

@@ -12,6 +12,7 @@
 #include "pipeline.h"
 #include "record/perfdata.h"
 #include "recording_kernel.h"
+#include "recording_trace.h"
 
 /* Where the feed is in time; see recording_feed.c. */
 struct feed {
@@ -55,7 +56,9 @@ struct recording {
 	struct map counts; /* of groups' samples; see recording_shares.h */
 	/* Called with each record once it has been applied, in time order; may be NULL. */
 	void (*each)(struct recording *r, const struct record *record);
-	int error; /* of .each: writing goes on no further */
+	struct rtrace *trace; /* of tracepoints, for scripts; NULL: not asked yet */
+	bool trace_failed;    /* and said so */
+	int error;            /* of .each: writing goes on no further */
 };
 
 struct recording_helpers {     /* each may be NULL */

@@ -199,6 +199,7 @@ void rnames_done(struct recording *r)
 {
 	if (r->kernel)
 		places_done(&r->places);
+	rtrace_free(r->trace);
 	rkernel_free(r->kernel);
 	r->kernel = NULL;
 	map_done(&r->build_ids);

@@ -125,15 +125,34 @@ static void fill_head(struct recording *r, const struct record *record, char nob
 	const struct sample_id *id = &record->sid;
 	struct task_info task;
 
-	snprintf(nobody, 16, ":%d", (int)id->tid);
-	s->comm = id->pid || id->tid ? nobody : "swapper";
-	s->tid = (int32_t)id->tid;
-	if (space_task_info(space, space_task(space, (pid_t)id->pid, (pid_t)id->tid), &task) &&
+	s->has_tid = id->have & PERF_SAMPLE_TID;
+	s->tid = s->has_tid ? (int32_t)id->tid : -1;
+	snprintf(nobody, 16, ":%d", s->tid);
+	s->comm = id->pid || id->tid || !s->has_tid ? nobody : "swapper";
+	if (s->tid != -1 &&
+	    space_task_info(space, space_task(space, (pid_t)id->pid, (pid_t)id->tid), &task) &&
 	    strncmp(task.comm, "?[", 2) != 0)
 		s->comm = task.comm;
 	s->cpu = id->cpu;
 	s->time_ns = id->time_ns;
 	s->event_width = longest_name(r);
+}
+
+/* Of a tracepoint; why there is none is said once. */
+static const char *trace_text(struct recording *r, const struct record *record)
+{
+	const char *text;
+
+	if (!r->trace && !r->trace_failed)
+		r->trace = rtrace_new(r->pd, r->pipeline.symbols, !r->options->no_sandbox);
+	if (!r->trace)
+		return NULL;
+	text = rtrace_text(r->trace, record->sid.cpu, &record->sample.raw);
+	if (!text && !r->trace_failed && rtrace_why(r->trace)[0]) {
+		fprintf(stderr, "ptop: %s\n", rtrace_why(r->trace));
+		r->trace_failed = true;
+	}
+	return text;
 }
 
 static void write_share(struct recording *r, const struct record *record, const struct share *share,
@@ -151,6 +170,9 @@ static void write_share(struct recording *r, const struct record *record, const 
 	s->has_time = type & PERF_SAMPLE_TIME;
 	s->has_period = e->type != PERF_TYPE_TRACEPOINT;
 	s->has_chain = type & PERF_SAMPLE_CALLCHAIN;
+	s->trace = e->type == PERF_TYPE_TRACEPOINT && record->sample.raw.size
+			   ? trace_text(r, record)
+			   : NULL;
 	s->frames = frames;
 	s->nr_frames = 0;
 	if (s->has_chain) {

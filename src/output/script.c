@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-enum { NAME_MAX_BYTES = 4096 };
+enum { NAME_MAX_BYTES = 4096, TRACE_MAX_BYTES = 1 << 16 };
 
 /* A string from outside, clean, for one use. */
 static const char *clean(char room[NAME_MAX_BYTES], const char *text)
@@ -32,8 +32,9 @@ static void write_head(FILE *f, const struct script_sample *s)
 {
 	char room[NAME_MAX_BYTES], stamp[32];
 
-	fprintf(f, s->has_chain ? "%s %5" PRId32 " " : "%16s %5" PRId32 " ", clean(room, s->comm),
-		s->tid);
+	fprintf(f, s->has_chain ? "%s " : "%16s ", clean(room, s->comm));
+	if (s->has_tid)
+		fprintf(f, "%5" PRId32 " ", s->tid);
 	if (s->has_cpu)
 		fprintf(f, "[%03" PRIu32 "] ", s->cpu);
 	if (s->has_time) {
@@ -46,9 +47,19 @@ static void write_head(FILE *f, const struct script_sample *s)
 	fprintf(f, "%*s: ", s->event_width, clean(room, s->event));
 }
 
+static void write_trace(FILE *f, const char *text)
+{
+	char room[TRACE_MAX_BYTES];
+
+	text_scrub(room, sizeof(room), text, strlen(text), false);
+	fputs(room, f);
+}
+
 int script_write(FILE *out, const struct script_sample *s)
 {
 	write_head(out, s);
+	if (s->trace)
+		write_trace(out, s->trace);
 	if (s->has_chain) {
 		fputc('\n', out);
 		for (size_t i = 0; i < s->nr_frames; i++) {

@@ -26,8 +26,9 @@ struct script_sample {
 	int event_width; /* of the longest event's name */
 	uint32_t cpu;
 	uint64_t time_ns, period;
-	bool has_cpu, has_time, has_period;
-	bool has_chain; /* frames are a callchain, below the line; else one address at its end */
+	bool has_tid, has_cpu, has_time, has_period;
+	bool has_chain;    /* frames are a callchain, below the line; else one address at its end */
+	const char *trace; /* what a tracepoint traced; NULL: nothing */
 	const struct script_frame *frames;
 	size_t nr_frames;
 };

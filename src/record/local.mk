@@ -8,4 +8,5 @@ libptop_a_SOURCES += \
 	src/record/perfdata.c src/record/perfdata.h src/record/perfdata_impl.h \
 	src/record/perfdata_attr.c src/record/perfdata_feature.c \
 	src/record/perfdata_folder.c src/record/perfdata_header.c \
-	src/record/perfdata_inflate.c src/record/perfdata_name.c src/record/perfdata_stream.c
+	src/record/perfdata_inflate.c src/record/perfdata_name.c src/record/perfdata_stream.c \
+	src/record/perfdata_tracing.c

@@ -107,6 +107,7 @@ void perfdata_free(struct perfdata *pd)
 		free(pd->others.at[i]);
 	}
 	vec_done(&pd->others);
+	vec_done(&pd->tracing);
 	free(pd);
 }
 
@@ -224,6 +225,8 @@ static int next_plain(struct perfdata *pd, struct perfdata_record *ret)
 	size_t there;
 	uint32_t size;
 
+	if (pd->in->behind && pd->tracing_next && tracing_take(pd))
+		return -ENOMEM;
 	if (pd->in->behind)
 		pd->in->behind -= stream_skip(s, pd->in->behind);
 	if (pd->in->behind)
@@ -244,6 +247,7 @@ static int next_plain(struct perfdata *pd, struct perfdata_record *ret)
 		return s->dry ? -EAGAIN : ended(pd, there);
 	ret->bytes = s->at;
 	pd->in->behind = data_behind(pd, ret);
+	pd->tracing_next = ret->type == PERFDATA_TRACING_DATA;
 	stream_take(s, size);
 	return 1;
 }

@@ -149,6 +149,12 @@ const struct perfdata_facts *perfdata_facts(const struct perfdata *pd);
 size_t perfdata_nr_build_ids(const struct perfdata *pd);
 const struct perfdata_build_id *perfdata_build_id(const struct perfdata *pd, size_t i);
 
+/*
+ * The formats of its tracepoints, as the recorder copied them from its machine (trace/formats.h),
+ * to be freed.  0; -ENOENT: none (yet, in pipe mode); -EFBIG; -ENOMEM.
+ */
+int perfdata_tracing_data(const struct perfdata *pd, uint8_t **ret, size_t *ret_size);
+
 /* Of a machine of the other byte order. */
 bool perfdata_is_swapped(const struct perfdata *pd);
 bool perfdata_is_pipe(const struct perfdata *pd);

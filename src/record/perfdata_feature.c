@@ -11,6 +11,7 @@
 #include "record/perfdata_impl.h"
 
 enum feature {
+	FEATURE_TRACING_DATA = 1,
 	FEATURE_BUILD_ID = 2,
 	FEATURE_HOSTNAME = 3,
 	FEATURE_OSRELEASE = 4,
@@ -216,6 +217,10 @@ static int feature_read(struct perfdata *pd, uint64_t feature, uint64_t section)
 	if (stream_read_at(&pd->in->stream, section, entry, sizeof(entry)) != sizeof(entry))
 		return 0;
 	(void)(cursor_u64(&c, &offset) && cursor_u64(&c, &size));
+	if (feature == FEATURE_TRACING_DATA) {
+		pd->tracing_at = offset;
+		pd->tracing_size = size;
+	}
 	if (!wanted(feature) || !size || offset >= pd->in->stream.size)
 		return 0;
 	if (size > pd->in->stream.size - offset)

@@ -14,6 +14,7 @@ enum {
 	ATTR_BYTES_LEAST = 64,    /* PERF_ATTR_SIZE_VER0 */
 	SECTION_BYTES = 16,       /* offset and size */
 	PERFDATA_EVENTS_MAX = 1 << 16,
+	TRACING_BYTES_MAX = 64 << 20,
 };
 
 /*
@@ -99,6 +100,9 @@ struct perfdata {
 	struct perfdata_facts facts;
 	VEC(struct perfdata_build_id) build_ids;
 	uint64_t features[4];
+	uint64_t tracing_at, tracing_size; /* file mode: where the formats of tracepoints are */
+	VEC(uint8_t) tracing;              /* pipe mode: those formats */
+	bool tracing_next;                 /* they are behind the last record */
 	struct reason stopped;
 	bool damaged;
 };
@@ -133,6 +137,8 @@ int header_read(struct perfdata *pd, struct reason *why);
 /* A feature's contents; those that make no sense are passed over.  0 or -ENOMEM. */
 int feature_parse(struct perfdata *pd, uint64_t feature, const uint8_t *bytes, size_t size);
 int features_read(struct perfdata *pd);
+/* Pipe mode: takes in the formats of tracepoints out of what is behind a record.  0 or -ENOMEM. */
+int tracing_take(struct perfdata *pd);
 /* A record of the recorder itself.  0, -ENOMEM. */
 int user_record_apply(struct perfdata *pd, const struct perfdata_record *r);
 void facts_done(struct perfdata *pd);

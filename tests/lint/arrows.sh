@@ -17,6 +17,7 @@ unwind base record/record.h space image
 symbol base space image record/record.h
 profile base record/record.h
 view base profile symbol/symbol.h symbol/symbols.h
+trace record/cursor.h record/record.h
 screen base view/canvas.h view/key.h
 output base record profile view/column.h view/columns.def'
 
@@ -28,6 +29,7 @@ lzma image
 zstd image output record
 iberty image symbol
 jansson output
+traceevent trace
 utf8proc base
 atomics ring
 threads ring
@@ -44,6 +46,7 @@ function library(header)
 	if (header ~ /^zstd/) return "zstd"
 	if (header ~ /(^|\/)demangle\.h$/) return "iberty"
 	if (header == "jansson.h") return "jansson"
+	if (header ~ /^traceevent\//) return "traceevent"
 	if (header == "utf8proc.h") return "utf8proc"
 	if (header == "stdatomic.h") return "atomics"
 	if (header == "pthread.h" || header == "threads.h") return "threads"

@@ -279,7 +279,8 @@ static void test_samples_of_nobody(void **state)
 	assert_int_equal(a.hidden_idle, 0);
 	assert_int_equal(space_nr_tasks(r.pl.space), 1);
 	assert_true(space_task_info(r.pl.space, 0, &task));
-	assert_int_equal(task.tid, -1);
+	assert_int_equal(task.tid, SPACE_NOT_TOLD);
+	assert_string_equal(task.comm, "[not recorded]");
 	answer_done(&a);
 	pipeline_done(&r.pl);
 }
