@@ -6,6 +6,7 @@
 #	make fuzz [FUZZ_SECONDS=60]	each target over its corpus; a crash stays in the build directory
 
 fuzz_programs = \
+	tests/fuzz/fuzz_advice \
 	tests/fuzz/fuzz_decode \
 	tests/fuzz/fuzz_elf \
 	tests/fuzz/fuzz_event \
@@ -34,6 +35,8 @@ fuzz_engine =
 endif
 fuzz_ldadd = libptop.a $(ptop_libs) $(fuzz_engine)
 
+tests_fuzz_fuzz_advice_SOURCES = tests/fuzz/fuzz_advice.c $(fuzz_main)
+tests_fuzz_fuzz_advice_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_decode_SOURCES = tests/fuzz/fuzz_decode.c $(fuzz_main)
 tests_fuzz_fuzz_decode_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_elf_SOURCES = tests/fuzz/fuzz_elf.c $(fuzz_main)

@@ -118,6 +118,12 @@ ffffffffc0001000 t bpf_prog_6deef7357e7b4530_name\t[bpf]
 
 
 def text_seeds():
+    write("advice", "debian", 'PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nID=debian\n'
+          "VERSION_CODENAME=bookworm\n")
+    write("advice", "mint", "ID='mint'\nID_LIKE=\"ubuntu debian\"\nVERSION_CODENAME=$(x)\n")
+    write("advice", "list", "/.\n/bin\n/bin/ldd\n/usr/bin/ldd\n")
+    write("advice", "package", "g++-12:amd64.list")
+    write("advice", "comm", "java")
     write("procfs", "maps", MAPS)
     write("procfs", "status", STATUS)
     write("procfs", "bad-lines", "x-y r-xp\n\n4-3 r-xp 0 0:0 0\n-\n" + "f" * 40 + "-0 r-xp 0 0:0 0 /x")

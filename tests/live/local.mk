@@ -12,6 +12,7 @@ live_tests = \
 	tests/live/hard_names.py \
 	tests/live/hard_unwind.py \
 	tests/live/lost.py \
+	tests/live/modules.py \
 	tests/live/names.py \
 	tests/live/quit.py \
 	tests/live/rights.py \

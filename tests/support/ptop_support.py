@@ -198,9 +198,11 @@ def run_json(args, deadline_s=60, env=None):
 
 
 JSON_NAMES = ("version host target event exclude start_s duration_s samples weight cpus lost "
-              "dropped throttled stacks unnamed own functions tree").split()
+              "dropped throttled stacks unnamed own functions modules tree").split()
 FUNCTION_NAMES = ("function module self_samples total_samples self_percent total_percent self_cpus "
                   "total_cpus").split()
+MODULE_NAMES = ("module path build_id names names_why rows rows_why mend self_samples total_samples "
+                "self_percent total_percent unnamed stacks ends").split()
 TREE_NAMES = "function module self_samples total_samples total_percent children".split()
 
 
@@ -218,7 +220,22 @@ def check_json(refresh):
         assert 0 <= samples[0] <= samples[1] <= samples[2], function
         assert 0 <= function["self_percent"] <= function["total_percent"] + 1e-6, function
         assert function["total_percent"] <= 100.001, function
+    check_modules(refresh)
     check_tree(refresh["tree"])
+
+
+def check_modules(refresh):
+    """Samples by name and by end are no more than there are, for each module and for all."""
+    for module in refresh["modules"]:
+        missing = [name for name in MODULE_NAMES if name not in module]
+        assert not missing, f"a module lacks {missing}"
+        assert 0 <= module["self_samples"] <= module["total_samples"] <= refresh["samples"], module
+        assert module["unnamed"] <= module["self_samples"], module
+        ends = sum(module["stacks"].values())  # none where no stacks were asked for
+        assert ends in (0, module["self_samples"]), module
+    assert sum(module["unnamed"] for module in refresh["modules"]) <= refresh["unnamed"]
+    for end, samples in refresh["stacks"].items():
+        assert sum(module["ends"][end] for module in refresh["modules"]) <= samples, end
 
 
 def _node_name(node):
