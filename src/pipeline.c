@@ -292,12 +292,15 @@ static struct walked walk_stack(struct pipeline *pl, const struct record *r)
 	return w;
 }
 
-static struct frame frame_of(struct pipeline *pl, const struct place *at)
+static struct frame frame_of(struct pipeline *pl, const struct record *r, const struct place *at)
 {
 	struct frame f = { .image = at->image, .offset = at->offset };
 
 	if (f.image == IMAGE_KERNEL)
 		f.offset = names_kernel_place(pl->names, f.offset);
+	else if (f.image >= IMAGE_FIRST)
+		f.offset = symbols_place(pl->symbols, (pid_t)r->sid.pid, f.image, f.offset,
+					 r->sid.time_ns);
 	return f;
 }
 
@@ -328,7 +331,7 @@ static void take_sample(struct pipeline *pl, const struct record *r, const struc
 	};
 
 	for (uint32_t i = 0; i < w->nr; i++)
-		p->frames[i] = frame_of(pl, &p->places[i]);
+		p->frames[i] = frame_of(pl, r, &p->places[i]);
 	if (r->cpumode == CPUMODE_USER && p->frames[0].image == IMAGE_UNKNOWN)
 		want_rescan(pl, (pid_t)r->sid.pid, r->sid.time_ns);
 	if (w->entry_tells) {

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <time.h>
 
 #include "recording_impl.h"
 
@@ -147,6 +148,17 @@ static void name_kernel(struct recording *r)
 	rkernel_name(r->kernel, &clue, r->pipeline.symbols);
 }
 
+/* Whether times are of the clock that runtimes put into their dumps. */
+static void learn_clock(struct recording *r)
+{
+	for (size_t i = 0; i < perfdata_nr_events(r->pd); i++) {
+		const struct perfdata_event *e = perfdata_event(r->pd, i);
+
+		if (!e->use_clockid || e->clockid != CLOCK_MONOTONIC)
+			symbols_timeless(r->pipeline.symbols);
+	}
+}
+
 void rnames_saw(struct recording *r, const struct record *record)
 {
 	const char *arch = perfdata_facts(r->pd)->arch;
@@ -156,6 +168,7 @@ void rnames_saw(struct recording *r, const struct record *record)
 		r->arch_known = arch;
 		r->events_known = nr_events;
 		learn_machine(r);
+		learn_clock(r);
 	}
 	if (record->type == RECORD_MMAP || record->type == RECORD_MMAP2) {
 		learn_host(r);
@@ -189,6 +202,7 @@ int rnames_init(struct recording *r)
 	name_idle(r);
 	learn_host(r);
 	learn_machine(r);
+	learn_clock(r);
 	symbols_recorded(r->pipeline.symbols, false);
 	images_recorded(r->pipeline.images, &r->places);
 	space_on_image(r->pipeline.space, on_image, r);

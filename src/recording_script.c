@@ -44,28 +44,31 @@ static void await_images(struct recording *r)
 	symbols_refresh(r->pipeline.symbols, now);
 }
 
-static void name_user(struct recording *r, const struct place *place, struct script_frame *f)
+static void name_user(struct recording *r, const struct record *record, const struct place *place,
+		      struct script_frame *f)
 {
 	struct symbols *sy = r->pipeline.symbols;
 	const struct image_key *key = space_image(r->pipeline.space, place->image);
+	uint64_t at = symbols_place(sy, (pid_t)record->sid.pid, place->image, place->offset,
+				    record->sid.time_ns);
 	struct function_info info;
 	uint64_t start;
 
 	if (!key)
 		return;
 	f->module = key->kind == IMAGE_ANON ? "//anon" : space_string(r->pipeline.space, key->path);
-	symbols_function(sy, place->image, place->offset);
+	symbols_function(sy, place->image, at);
 	if (!symbols_final(sy, place->image) && images_wanting(r->pipeline.images))
 		await_images(r);
 	if (!symbols_start(sy, place->image, place->offset, &start) ||
-	    !symbols_info(sy, symbols_function(sy, place->image, place->offset), &info))
+	    !symbols_info(sy, symbols_function(sy, place->image, at), &info))
 		return;
 	f->symbol = info.name;
 	f->offset = place->offset - start;
 }
 
-static struct script_frame frame_of(struct recording *r, enum cpumode mode, uint32_t pid,
-				    uint64_t addr, bool in_file)
+static struct script_frame frame_of(struct recording *r, const struct record *record,
+				    enum cpumode mode, uint64_t addr, bool in_file)
 {
 	struct script_frame f = { .addr = addr };
 	struct place place;
@@ -73,10 +76,10 @@ static struct script_frame frame_of(struct recording *r, enum cpumode mode, uint
 	if (mode == CPUMODE_KERNEL) {
 		name_kernel(r, addr, &f);
 	} else if (mode == CPUMODE_USER) {
-		place = space_resolve(r->pipeline.space, (pid_t)pid, addr);
+		place = space_resolve(r->pipeline.space, (pid_t)record->sid.pid, addr);
 		if (in_file && place.image >= IMAGE_FIRST)
 			f.addr = place.offset;
-		name_user(r, &place, &f);
+		name_user(r, record, &place, &f);
 	}
 	return f;
 }
@@ -92,7 +95,7 @@ static size_t walk(struct recording *r, const struct record *record,
 		uint64_t addr = u64s_get(chain, i);
 
 		if (addr < (uint64_t)PERF_CONTEXT_MAX)
-			frames[nr++] = frame_of(r, mode, record->sid.pid, addr, true);
+			frames[nr++] = frame_of(r, record, mode, addr, true);
 		else if (addr == (uint64_t)PERF_CONTEXT_KERNEL)
 			mode = CPUMODE_KERNEL;
 		else if (addr == (uint64_t)PERF_CONTEXT_USER)
@@ -178,7 +181,7 @@ static void write_share(struct recording *r, const struct record *record, const 
 	if (s->has_chain) {
 		s->nr_frames = walk(r, record, frames);
 	} else if ((type & PERF_SAMPLE_IP) && e->type != PERF_TYPE_TRACEPOINT) {
-		frames[0] = frame_of(r, record->cpumode, record->sid.pid, record->sample.ip, false);
+		frames[0] = frame_of(r, record, record->cpumode, record->sample.ip, false);
 		s->nr_frames = 1;
 	}
 	r->error = script_write(stdout, s);

@@ -162,6 +162,44 @@ pid_t space_image_address(const struct space *s, uint32_t image, uint64_t offset
 	return pid;
 }
 
+/* The mappings of the newest process of @pid; NULL where it has none. */
+static const struct maps *maps_of(const struct space *s, pid_t pid)
+{
+	uint32_t process = process_find(s, pid);
+
+	return process == NONE ? NULL : s->processes.at[process].maps;
+}
+
+bool space_address(const struct space *s, pid_t pid, uint32_t image, uint64_t offset,
+		   uint64_t *ret_addr)
+{
+	const struct mapping *m = maps_of_image(maps_of(s, pid), image, &offset);
+
+	if (m)
+		*ret_addr = m->start + (offset - m->pgoff);
+	return m != NULL;
+}
+
+bool space_find_file(const struct space *s, pid_t pid, bool (*fits)(const char *path),
+		     uint32_t *generation, struct mapping *ret)
+{
+	const struct maps *maps = maps_of(s, pid);
+
+	if (!maps || maps->generation == *generation)
+		return false;
+	*generation = maps->generation;
+	for (uint32_t i = maps->nr; i > 0; i--) {
+		const struct mapping *m = &maps->at[i - 1];
+		const struct image_key *key = space_image(s, m->image);
+
+		if (key && key->kind == IMAGE_FILE && fits(strpool_get(s->strings, key->path))) {
+			*ret = *m;
+			return true;
+		}
+	}
+	return false;
+}
+
 size_t space_bytes(const struct space *s)
 {
 	size_t n = sizeof(*s) + strpool_bytes(s->strings) + s->tasks.cap * sizeof(s->tasks.at[0]) +

@@ -126,6 +126,16 @@ pid_t space_image_user(const struct space *s, uint32_t image, struct mapping *re
 pid_t space_image_address(const struct space *s, uint32_t image, uint64_t offset,
 			  uint64_t *ret_addr);
 
+/* The same for one process; false where it has none. */
+bool space_address(const struct space *s, pid_t pid, uint32_t image, uint64_t offset,
+		   uint64_t *ret_addr);
+/*
+ * A mapping of process @pid of a file whose path @fits says yes to, if its mappings changed since
+ * *@generation (0 at first), which is brought up to date.  False where they did not, or none fits.
+ */
+bool space_find_file(const struct space *s, pid_t pid, bool (*fits)(const char *path),
+		     uint32_t *generation, struct mapping *ret);
+
 /*
  * Called when a process first maps an image: the moment to open the file, while it is still there.
  * @pid and @start tell the map_files entry.

@@ -42,8 +42,7 @@ static bool jit_start(struct symbols *sy, struct naming *n, pid_t pid)
 	return true;
 }
 
-/* The function of a name in a map, kept under @index. */
-static uint32_t named(struct symbols *sy, struct naming *n, uint64_t index, const char *name)
+uint32_t jit_named(struct symbols *sy, struct naming *n, uint64_t index, const char *name)
 {
 	uint64_t *at = map_find(&n->symbols, index);
 	uint32_t module, function;
@@ -66,7 +65,10 @@ static uint32_t named(struct symbols *sy, struct naming *n, uint64_t index, cons
 uint32_t jit_function(struct symbols *sy, struct naming *n, pid_t pid, uint64_t addr)
 {
 	const struct perfmap_entry *e;
+	uint32_t function = dumped_since(sy, n, addr);
 
+	if (function != FUNCTION_NONE)
+		return function;
 	if (!n->jit && !jit_start(sy, n, pid))
 		return FUNCTION_NONE;
 	e = perfmap_find(&n->jit->map, addr);
@@ -74,13 +76,29 @@ uint32_t jit_function(struct symbols *sy, struct naming *n, pid_t pid, uint64_t 
 		n->jit->missed = true;
 		return FUNCTION_NONE;
 	}
-	return named(sy, n, e->name, &n->jit->map.names.at[e->name]);
+	return jit_named(sy, n, e->name, &n->jit->map.names.at[e->name]);
+}
+
+bool jit_begins(const struct naming *n, uint64_t addr, uint64_t *ret)
+{
+	const struct jitdump_code *code = NULL;
+	const struct perfmap_entry *e = NULL;
+
+	if (n->dump && n->dump->file)
+		code = jitdump_find(&n->dump->file->dump, addr);
+	if (!code && n->jit)
+		e = perfmap_find(&n->jit->map, addr);
+	if (code)
+		*ret = code->start;
+	else if (e)
+		*ret = e->start;
+	return code || e;
 }
 
 bool jit_refresh(struct symbols *sy, uint64_t now_ns)
 {
 	size_t left = JIT_READ_MAX, nr = sy->jits.nr;
-	bool changed = false;
+	bool changed = dumped_refresh(sy, now_ns);
 	int looks = 0;
 
 	for (size_t i = 0; i < nr && left && looks < JIT_LOOKS_MAX; i++) {

@@ -92,6 +92,7 @@ void naming_free(struct naming *n)
 	if (n->jit)
 		perfmap_done(&n->jit->map);
 	free(n->jit);
+	dumped_free(n->dump);
 	map_done(&n->symbols);
 	map_done(&n->places);
 	free(n);
@@ -102,7 +103,7 @@ size_t naming_bytes(const struct naming *n)
 	if (!n)
 		return 0;
 	return sizeof(*n) + (n->symbols.cap + n->places.cap) * (sizeof(struct map_entry) + 1) +
-	       (n->jit ? sizeof(*n->jit) + perfmap_bytes(&n->jit->map) : 0);
+	       (n->jit ? sizeof(*n->jit) + perfmap_bytes(&n->jit->map) : 0) + dumped_bytes(n->dump);
 }
 
 uint32_t naming_function(struct symbols *sy, struct naming *n, uint32_t module, const char *name,

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "symbol/functions.h"
+#include "symbol/jitdump.h"
 #include "symbol/kallsyms.h"
 #include "symbol/ksymbols.h"
 #include "symbol/perfmap.h"
@@ -15,6 +16,18 @@ enum {
 	PLACES_MAX = 4096,       /* functions "libfoo.so+0xoff" an image */
 	JIT_READ_MAX = 16 << 20, /* bytes of perf maps read at once */
 	JIT_LOOKS_MAX = 64,      /* perf maps looked at in one refresh */
+	DUMPS_MAX = 64,          /* dumps open at a time */
+	DUMP_KNOWN_MAX = 1 << 16 /* addresses of one that were named after their sample */
+};
+
+/* A process's jitdump, as far as it was looked for. */
+struct naming_dump {
+	struct jitdump_file *file; /* NULL: none */
+	uint32_t image;            /* of the file; 0: none */
+	uint32_t maps;             /* the generation of the mappings it was looked for in */
+	uint64_t due_ns;           /* not looked for again before */
+	bool missed;               /* an address was asked for that has no name yet */
+	struct map known;          /* address -> function: named after its sample */
 };
 
 /* What is known of one image's names. */
@@ -30,20 +43,22 @@ struct naming {
 	struct map symbols; /* symbol index, or a perf map's name -> function */
 	struct map places;  /* offset without a symbol -> function */
 	struct perfmap_file *jit;
+	struct naming_dump *dump; /* NULL: never looked for */
 };
 
 struct symbols {
 	const struct space *space;
 	struct images *images;
 	struct functions functions;
-	VEC(struct naming *) namings; /* by image; NULL: never asked */
-	VEC(uint32_t) pending, jits;  /* images */
+	VEC(struct naming *) namings;       /* by image; NULL: never asked */
+	VEC(uint32_t) pending, jits, dumps; /* images */
 	struct kallsyms kallsyms;
 	struct ksymbols ksymbols;
 	bool kernel_known; /* kallsyms holds names */
 	bool kernel_missed;
 	bool recorded, foreign; /* symbols_recorded() */
 	bool full_names;        /* symbols_full_names() */
+	bool timeless;          /* symbols_timeless() */
 	char kernel_why[160];
 	uint32_t generation, names_moved;
 	uint32_t pseudo[NR_PSEUDO_FRAMES], unknown;
@@ -79,10 +94,32 @@ uint32_t naming_place(struct symbols *sy, struct naming *n,
  */
 size_t fold_tier(char *out, size_t room, const char *name, size_t len);
 
-/* jit.c: the function of @addr in the perf map of process @pid, read at the first call;
- * FUNCTION_NONE where it has no name. */
+/*
+ * jit.c: the function of @addr in the dump or the perf map of process @pid, read at the first call;
+ * FUNCTION_NONE where it has no name.
+ */
 uint32_t jit_function(struct symbols *sy, struct naming *n, pid_t pid, uint64_t addr);
+/* Where the code at @addr begins, by what was read last. */
+bool jit_begins(const struct naming *n, uint64_t addr, uint64_t *ret);
+/* The function of a compiler's name, kept under @index. */
+uint32_t jit_named(struct symbols *sy, struct naming *n, uint64_t index, const char *name);
 /* Re-reads what is due; true when names may have changed. */
 bool jit_refresh(struct symbols *sy, uint64_t now_ns);
+
+/*
+ * dumped.c: what ran at @addr of process @pid at @time_ns, by its dump; FUNCTION_NONE where that
+ * does not tell, or not yet.  Asked in the order of time.
+ */
+uint32_t dumped_at(struct symbols *sy, struct naming *n, pid_t pid, uint64_t addr,
+		   uint64_t time_ns);
+/*
+ * What was at @addr when dumped_at() did not know: the code that was told of next.  The answer
+ * stays, whatever comes there later.
+ */
+uint32_t dumped_since(struct symbols *sy, struct naming *n, uint64_t addr);
+/* Reads on where names are missed; true when they may have changed. */
+bool dumped_refresh(struct symbols *sy, uint64_t now_ns);
+void dumped_free(struct naming_dump *d);
+size_t dumped_bytes(const struct naming_dump *d);
 
 #endif

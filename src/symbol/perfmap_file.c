@@ -1,86 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Where the file is and whether to believe it.  Any user may write to /tmp and any process may
- * choose its root, so: resolved inside that root, no symbolic link at the end, regular, owned by
- * the process's user or root.
- */
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/parse.h"
-#include "space/procfs.h"
+#include "symbol/foreign_file.h"
 #include "symbol/perfmap.h"
 
-enum { FILE_BYTES_MAX = 1 << 28, STATUS_BYTES_MAX = 1 << 16, ABSENT_MAX = 4 };
+enum { FILE_BYTES_MAX = 1 << 28, ABSENT_MAX = 4 };
 
 #define SECOND_NS 1000000000ull
 
-/* The process's id in its own namespace and its user; kept from when it lived. */
-static bool learn_process(struct perfmap_file *f)
-{
-	struct procfs_status st;
-	char path[40], *bytes;
-	size_t size;
-	bool known;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)f->pid);
-	if (parse_file(path, STATUS_BYTES_MAX, &bytes, &size))
-		return false;
-	known = !procfs_status(bytes, size, &st);
-	free(bytes);
-	if (known) {
-		f->ns_pid = st.ns_pid;
-		f->uid = st.euid;
-	}
-	return known;
-}
-
-static int open_under(const char *root, const char *path)
-{
-	const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-	struct open_how how = { .flags = (uint64_t)flags,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
-
-	if (dir < 0)
-		return -errno;
-	fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
-	if (fd < 0 &&
-	    (errno == ENOSYS || errno == EPERM)) /* before Linux 5.6, or a container's filter */
-		fd = openat(dir, path, flags);
-	if (fd < 0)
-		fd = -errno;
-	close(dir);
-	return fd;
-}
-
-static bool is_trusted(const struct perfmap_file *f, const struct stat *st)
-{
-	return S_ISREG(st->st_mode) && (st->st_uid == 0 || st->st_uid == f->uid);
-}
-
 static int open_map(struct perfmap_file *f)
 {
+	struct foreign_process p;
 	char root[40], path[40];
-	bool lives = learn_process(f);
+	bool lives = foreign_learn(f->pid, &p);
 	struct stat st;
 	int fd;
 
-	if (!lives && !f->ns_pid) { /* dead before we looked: only what is surely not another's */
+	if (lives) { /* kept from when it lived */
+		f->ns_pid = p.ns_pid;
+		f->uid = p.uid;
+	} else if (!f->ns_pid) { /* dead before we looked: only what is surely not another's */
 		f->ns_pid = f->pid;
 		f->uid = geteuid();
 	}
 	snprintf(root, sizeof(root), "/proc/%d/root", (int)f->pid);
 	snprintf(path, sizeof(path), "tmp/perf-%d.map", (int)f->ns_pid);
-	fd = open_under(lives ? root : "/", path);
-	if (fd >= 0 && (fstat(fd, &st) || !is_trusted(f, &st))) {
+	fd = foreign_open(lives ? root : "/", path);
+	if (fd >= 0 && (fstat(fd, &st) || !foreign_trusted(&st, f->uid))) {
 		close(fd);
 		return -EPERM;
 	}

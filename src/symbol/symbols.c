@@ -43,6 +43,7 @@ void symbols_free(struct symbols *sy)
 	vec_done(&sy->namings);
 	vec_done(&sy->pending);
 	vec_done(&sy->jits);
+	vec_done(&sy->dumps);
 	kallsyms_done(&sy->kallsyms);
 	ksymbols_done(&sy->ksymbols);
 	functions_done(&sy->functions);
@@ -123,6 +124,11 @@ void symbols_recorded(struct symbols *sy, bool same_boot)
 {
 	sy->recorded = true;
 	sy->foreign = !same_boot;
+}
+
+void symbols_timeless(struct symbols *sy)
+{
+	sy->timeless = true;
 }
 
 void symbols_full_names(struct symbols *sy)
@@ -259,6 +265,31 @@ static uint32_t file_function(struct symbols *sy, struct naming *n, uint64_t off
 	return naming_place(sy, n, offset);
 }
 
+/* A place that is a function: no file and no user's address reaches as far. */
+#define PLACE_FUNCTION (1ull << 63)
+
+uint64_t symbols_place(struct symbols *sy, pid_t pid, uint32_t image, uint64_t offset,
+		       uint64_t time_ns)
+{
+	const struct image_key *key = space_image(sy->space, image);
+	struct naming *n = image < sy->namings.nr ? sy->namings.at[image] : NULL;
+	uint64_t addr = offset;
+	uint32_t function;
+
+	if (!key || sy->foreign)
+		return offset;
+	if (key->kind == IMAGE_ANON) {
+		pid = key->pid;
+		n = n ? n : naming_get(sy, image);
+	} else if (!n || !n->jit_like || sy->recorded ||
+		   !has_no_symbols(sy, image, images_state(sy->images, image)) ||
+		   !space_address(sy->space, pid, image, offset, &addr)) {
+		return offset;
+	}
+	function = n ? dumped_at(sy, n, pid, addr, time_ns) : FUNCTION_NONE;
+	return function == FUNCTION_NONE ? offset : PLACE_FUNCTION | function;
+}
+
 uint32_t symbols_function(struct symbols *sy, uint32_t image, uint64_t offset)
 {
 	const struct image_key *key;
@@ -272,6 +303,8 @@ uint32_t symbols_function(struct symbols *sy, uint32_t image, uint64_t offset)
 	key = space_image(sy->space, image);
 	if (!key)
 		return unknown_function(sy);
+	if ((offset & PLACE_FUNCTION) && (uint32_t)offset < sy->functions.at.nr)
+		return (uint32_t)offset;
 	n = naming_get(sy, image);
 	if (!n)
 		return FUNCTION_NONE;
@@ -299,11 +332,15 @@ static bool kernel_start(const struct symbols *sy, uint64_t addr, uint64_t *ret)
 
 bool symbols_start(const struct symbols *sy, uint32_t image, uint64_t offset, uint64_t *ret)
 {
+	const struct image_key *key = space_image(sy->space, image);
 	struct image_symbol symbol;
 
 	if (image == IMAGE_KERNEL)
 		return kernel_start(sy, offset, ret);
-	if (!space_image(sy->space, image) || !images_symbol(sy->images, image, offset, &symbol))
+	if (key && key->kind == IMAGE_ANON)
+		return image < sy->namings.nr && sy->namings.at[image] &&
+		       jit_begins(sy->namings.at[image], offset, ret);
+	if (!key || !images_symbol(sy->images, image, offset, &symbol))
 		return false;
 	*ret = symbol.start;
 	return true;
@@ -373,6 +410,7 @@ void symbols_forget(struct symbols *sy, uint32_t image)
 		list_remove(sy->pending.at, &sy->pending.nr, image);
 	if (n->jit)
 		list_remove(sy->jits.at, &sy->jits.nr, image);
+	list_remove(sy->dumps.at, &sy->dumps.nr, image);
 	sy->namings.at[image] = NULL;
 	naming_free(n);
 }
@@ -426,7 +464,7 @@ size_t symbols_bytes(const struct symbols *sy)
 {
 	size_t n = sizeof(*sy) + functions_bytes(&sy->functions) + kallsyms_bytes(&sy->kallsyms) +
 		   sy->ksymbols.at.cap * sizeof(sy->ksymbols.at.at[0]) +
-		   (sy->pending.cap + sy->jits.cap) * sizeof(uint32_t) +
+		   (sy->pending.cap + sy->jits.cap + sy->dumps.cap) * sizeof(uint32_t) +
 		   sy->namings.cap * sizeof(sy->namings.at[0]);
 
 	for (size_t i = 0; i < sy->namings.nr; i++)

@@ -55,6 +55,12 @@ const char *symbols_kernel_why(const struct symbols *sy); /* "" when names are t
 void symbols_recorded(struct symbols *sy, bool same_boot);
 
 /*
+ * The times of samples are not of CLOCK_MONOTONIC: they tell nothing of when JIT code was there, so
+ * the last of it counts.
+ */
+void symbols_timeless(struct symbols *sy);
+
+/*
  * From now on foo.cold, foo.part.0 and JIT code's tiers are functions of their own; else they count
  * as foo.  Before the first question.
  */
@@ -62,6 +68,14 @@ void symbols_full_names(struct symbols *sy);
 
 /* Applies KSYMBOL (BPF and ftrace names) records. */
 void symbols_apply(struct symbols *sy, const struct record *r);
+
+/*
+ * The offset to keep for a place where process @pid was seen at @time_ns: where JIT code is told of
+ * with its times (jitdump), it names that moment's function for good; else it is @offset.  Call it
+ * in the order of time.
+ */
+uint64_t symbols_place(struct symbols *sy, pid_t pid, uint32_t image, uint64_t offset,
+		       uint64_t time_ns);
 
 /*
  * The function at a place; dense ids from 0.  Marks its image as wanted.  UINT32_MAX without

@@ -11,6 +11,7 @@ fuzz_programs = \
 	tests/fuzz/fuzz_elf \
 	tests/fuzz/fuzz_event \
 	tests/fuzz/fuzz_inlines \
+	tests/fuzz/fuzz_jitdump \
 	tests/fuzz/fuzz_kallsyms \
 	tests/fuzz/fuzz_perfdata \
 	tests/fuzz/fuzz_perfmap \
@@ -45,6 +46,8 @@ tests_fuzz_fuzz_event_SOURCES = tests/fuzz/fuzz_event.c $(fuzz_main)
 tests_fuzz_fuzz_event_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_inlines_SOURCES = tests/fuzz/fuzz_inlines.c $(fuzz_main)
 tests_fuzz_fuzz_inlines_LDADD = $(fuzz_ldadd)
+tests_fuzz_fuzz_jitdump_SOURCES = tests/fuzz/fuzz_jitdump.c $(fuzz_main)
+tests_fuzz_fuzz_jitdump_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_kallsyms_SOURCES = tests/fuzz/fuzz_kallsyms.c $(fuzz_main)
 tests_fuzz_fuzz_kallsyms_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_perfdata_SOURCES = tests/fuzz/fuzz_perfdata.c $(fuzz_main)

@@ -223,6 +223,24 @@ def go_seeds():
                                       (".rela.dyn", 4, 2, 0x400, relocation)]))
 
 
+def jitdump_seeds():
+    def one(kind, time, body):
+        return struct.pack("<IIQ", kind, 16 + len(body), time) + body
+
+    def load(time, addr, size, text):
+        return one(0, time, struct.pack("<IIQQQQ", 42, 42, addr, addr, size, 1) + text + b"\0" + b"\xcc" * 16)
+
+    header = struct.pack("<6I2Q", 0x4a695444, 1, 40, 62, 0, 42, 0, 0)
+    move = one(1, 30, struct.pack("<IIQQQQQ", 42, 42, 0x3000, 0x1000, 0x3000, 64, 1))
+    usual = load(10, 0x1000, 64, b"first") + load(20, 0x2000, 64, b"second") + move
+    write("jitdump", "usual", header + usual + one(2, 31, b"l" * 24) + one(4, 32, b"u" * 16) + one(3, 40, b""))
+    write("jitdump", "overlaps", header + load(1, 0x1000, 256, b"a") + load(1, 0x1010, 16, b"b")
+          + load(1, 0x10f0, 64, b"c") + load(9, 0xff0, 4096, b"d"))
+    write("jitdump", "unfinished", header + usual[:-7])
+    write("jitdump", "other-clock", header[:32] + struct.pack("<Q", 1) + usual)
+    write("jitdump", "other-order", struct.pack(">6I2Q", 0x4a695444, 1, 40, 62, 0, 42, 0, 0) + usual)
+
+
 def table_seeds():
     names = b"\0outer\0inner\0last\0"
     symbols = struct.pack("<QIIIBB2x", 0x1000, 0x100, 1, 2**32 - 1, 0, 1)
@@ -306,6 +324,7 @@ decode_seeds()
 text_seeds()
 elf_seeds()
 go_seeds()
+jitdump_seeds()
 table_seeds()
 inlines_seeds()
 rows_seeds()

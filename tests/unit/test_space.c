@@ -387,12 +387,41 @@ static void hook_and_users(void **state)
 	assert_int_equal(m.start, 0x400000);
 	assert_int_equal(space_image_address(s, image, 0x4010, &addr), 10);
 	assert_int_equal(addr, 0x500010);
+	assert_true(space_address(s, 11, image, 0x2010, &addr));
+	assert_int_equal(addr, 0x400010);
+	assert_false(space_address(s, 11, image, 0x4010, &addr));
+	assert_false(space_address(s, 12, image, 0x2010, &addr));
 	do_exit(s, 11, 11, 5);
 	assert_int_equal(space_image_user(s, image, &m), 10);
 	assert_int_equal(space_image_user(s, image + 100, &m), 0);
 	assert_true(space_mapping(s, 10, 0x500800, &m));
 	assert_int_equal(m.pgoff, 0x4000);
 	assert_false(space_mapping(s, 10, 0x501000, &m));
+}
+
+static bool is_dump(const char *path)
+{
+	return !strcmp(path, "/tmp/a.dump");
+}
+
+/* Looked for only where mappings changed. */
+static void a_file_among_the_mappings(void **state)
+{
+	struct space *s = *state;
+	struct mapping m;
+	uint32_t generation = 0;
+
+	assert_false(space_find_file(s, 10, is_dump, &generation, &m));
+	do_mmap(s, 10, 0x400000, 0x1000, 0, 7, "/bin/sh", 1);
+	do_mmap(s, 10, 0x600000, 0x1000, 0, 0, "//anon", 1);
+	assert_false(space_find_file(s, 10, is_dump, &generation, &m));
+	assert_int_not_equal(generation, 0);
+	do_mmap(s, 10, 0x500000, 0x1000, 0, 8, "/tmp/a.dump", 2);
+	do_mmap(s, 10, 0x700000, 0x1000, 0, 0, "//anon", 2);
+	assert_true(space_find_file(s, 10, is_dump, &generation, &m));
+	assert_int_equal(m.start, 0x500000);
+	assert_int_equal(m.image, space_resolve(s, 10, 0x500000).image);
+	assert_false(space_find_file(s, 10, is_dump, &generation, &m));
 }
 
 static int marker(int x)
@@ -445,6 +474,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(setuid_exec, setup, teardown),
 		cmocka_unit_test_setup_teardown(unknown_tasks, setup, teardown),
 		cmocka_unit_test_setup_teardown(hook_and_users, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_file_among_the_mappings, setup, teardown),
 		cmocka_unit_test_setup_teardown(scan_self, setup, teardown),
 	};
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "symbol/naming.h"
+#include "unit/jitdump_bytes.h"
 #include "unit/space_records.h"
 
 /* Stands in for the image folder: one state for all, symbols every 256 bytes below 64 KiB but the
@@ -382,6 +383,104 @@ static void jit(void **state)
 	unlink(path);
 }
 
+/* The name of what this process ran at an address at a time. */
+static const char *seen(struct bed *bed, uint32_t image, uint64_t addr, uint64_t time_ns)
+{
+	uint64_t offset = symbols_place(bed->sy, getpid(), image, addr, time_ns);
+
+	return info_of(bed, image, offset).name;
+}
+
+static void append_dump(FILE *f, struct dump_bytes *b)
+{
+	assert_int_equal(fwrite(b->at, 1, b->size, f), b->size);
+	assert_int_equal(fflush(f), 0);
+	b->size = 0;
+}
+
+/* A dump tells what was where and when: what a sample saw stays, whatever comes there later. */
+static void dumped(void **state)
+{
+	struct bed *bed = *state;
+	pid_t self = getpid();
+	struct dump_bytes b = { 0 };
+	char path[64];
+	uint32_t image;
+	uint64_t spin, start;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/tmp/jit-%d.dump", (int)self);
+	unlink(path);
+	f = fopen(path, "wxe");
+	assert_non_null(f);
+	dump_header(&b, 0);
+	dump_load(&b, 1000, 0x10000, 0x100, "JS:~spin a.js");
+	dump_load(&b, 2000, 0x10000, 0x80, "other");
+	dump_move(&b, 3000, 0x10000, 0x10800, 0x80);
+	append_dump(f, &b);
+	do_mmap(bed->space, (uint32_t)self, 0x10000, 0x1000, 0, 0, "//anon", 1);
+	do_mmap(bed->space, (uint32_t)self, 0x20000, 0x1000, 0, 0, path, 2);
+	image = space_resolve(bed->space, self, 0x10000).image;
+	assert_string_equal(seen(bed, image, 0x10010, 900), "[jit]");
+	spin = symbols_place(bed->sy, self, image, 0x10010, 1500);
+	assert_string_equal(info_of(bed, image, spin).name, "JS:spin a.js");
+	assert_string_equal(info_of(bed, image, spin).module, "[jit]");
+	assert_true(info_of(bed, image, spin).named);
+	assert_true(symbols_start(bed->sy, image, 0x10010, &start) && start == 0x10000);
+	assert_string_equal(seen(bed, image, 0x10010, 2500), "other");
+	assert_string_equal(seen(bed, image, 0x10090, 2500), "[jit]");
+	assert_string_equal(seen(bed, image, 0x10010, 3500), "[jit]");
+	assert_string_equal(seen(bed, image, 0x10810, 3500), "other");
+	assert_false(symbols_start(bed->sy, image, 0x10010, &start));
+	assert_string_equal(info_of(bed, image, spin).name, "JS:spin a.js");
+	/* what is told of late names what was seen before, and keeps its name */
+	dump_load(&b, 4000, 0x10000, 0x100, "late");
+	append_dump(f, &b);
+	assert_string_equal(seen(bed, image, 0x10010, 4500), "[jit]");
+	assert_true(symbols_refresh(bed->sy, 1000000000));
+	assert_string_equal(info_of(bed, image, 0x10010).name, "late");
+	dump_load(&b, 5000, 0x10000, 0x100, "later");
+	append_dump(f, &b);
+	assert_string_equal(seen(bed, image, 0x10010, 2000000000), "later");
+	assert_string_equal(info_of(bed, image, 0x10010).name, "late");
+	/* the code of another process, and no code at all */
+	assert_int_equal(symbols_place(bed->sy, 1, IMAGE_UNKNOWN, 0x10010, 2000000000), 0x10010);
+	symbols_forget(bed->sy, image);
+	assert_string_equal(seen(bed, image, 0x10010, 2000000000), "later");
+	fclose(f);
+	unlink(path);
+}
+
+/* Of a recording whose clock is another: the last of each address. */
+static void dumped_without_times(void **state)
+{
+	struct bed *bed = *state;
+	pid_t self = getpid();
+	struct dump_bytes b = { 0 };
+	char path[64];
+	uint32_t image;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/tmp/jit-%d.dump", (int)self);
+	unlink(path);
+	f = fopen(path, "wxe");
+	assert_non_null(f);
+	dump_header(&b, 0);
+	dump_load(&b, 1ull << 50, 0x10000, 0x100, "first");
+	dump_load(&b, 1ull << 51, 0x10000, 0x100, "last");
+	append_dump(f, &b);
+	fclose(f);
+	do_mmap(bed->space, 42, 0x10000, 0x1000, 0, 0, "//anon", 1);
+	do_mmap(bed->space, 42, 0x20000, 0x1000, 0, 0, path, 2);
+	image = space_resolve(bed->space, 42, 0x10000).image;
+	symbols_timeless(bed->sy);
+	symbols_recorded(bed->sy, false);
+	assert_string_equal(seen(bed, image, 0x10010, 5), "[jit]");
+	symbols_recorded(bed->sy, true);
+	assert_string_equal(seen(bed, image, 0x10010, 5), "last");
+	unlink(path);
+}
+
 static void forgotten(void **state)
 {
 	struct bed *bed = *state;
@@ -461,6 +560,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(special_images, setup, teardown),
 		cmocka_unit_test_setup_teardown(kernel, setup, teardown),
 		cmocka_unit_test_setup_teardown(jit, setup, teardown),
+		cmocka_unit_test_setup_teardown(dumped, setup, teardown),
+		cmocka_unit_test_setup_teardown(dumped_without_times, setup, teardown),
 		cmocka_unit_test_setup_teardown(forgotten, setup, teardown),
 		cmocka_unit_test_setup_teardown(long_and_hostile_names, setup, teardown),
 		cmocka_unit_test(entries),
