@@ -16,6 +16,7 @@ live_tests = \
 	tests/live/modules.py \
 	tests/live/names.py \
 	tests/live/quit.py \
+	tests/live/replay.py \
 	tests/live/rights.py \
 	tests/live/screen.py \
 	tests/live/script.py \
