@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "clock.h"
 
@@ -11,11 +12,23 @@
  * or twice it. */
 #define BUCKETS 100u
 
+/* Whether what is watched is, or was, this machine. */
+static bool is_here(const struct session *s)
+{
+	char host[sizeof(s->host)] = "";
+
+	if (!session_recorded(s))
+		return true;
+	gethostname(host, sizeof(host) - 1);
+	return s->host[0] && !strcmp(s->host, host);
+}
+
 int asker_init(struct asker *a, struct session *s)
 {
 	*a = (struct asker){ .session = s,
 			     .cache = query_cache_new(),
-			     .modules = modules_new(s->pipeline, !session_recorded(s)) };
+			     .modules =
+				     modules_new(s->pipeline, is_here(s), !session_recorded(s)) };
 	if (!a->cache || !a->modules || timeline_init(&a->timeline, UI_TIMELINE)) {
 		asker_done(a);
 		return -ENOMEM;

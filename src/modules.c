@@ -23,7 +23,7 @@ struct modules {
 	const struct space *space;
 	const struct images *images;
 	const struct symbols *symbols;
-	bool here;
+	bool here, live;
 	struct os_release os;
 	struct owners *owners;
 	bool search; /* for what is not known of the module asked for */
@@ -54,7 +54,7 @@ static void read_os_release(struct os_release *ret)
 	free(bytes);
 }
 
-struct modules *modules_new(const struct pipeline *pl, bool here)
+struct modules *modules_new(const struct pipeline *pl, bool here, bool live)
 {
 	struct modules *m = calloc(1, sizeof(*m));
 
@@ -64,6 +64,7 @@ struct modules *modules_new(const struct pipeline *pl, bool here)
 	m->images = pl->images;
 	m->symbols = pl->symbols;
 	m->here = here;
+	m->live = live;
 	m->owners = owners_new("/var/lib/dpkg/info");
 	if (!m->owners) {
 		free(m);
@@ -151,7 +152,7 @@ static void tell_kernel(struct modules *m, struct ui_module *ret)
 	ret->names = symbols_source(m->symbols, IMAGE_KERNEL);
 	ret->names_why = symbols_kernel_why(m->symbols);
 	ret->rows_why = "the kernel walks its own stacks";
-	if (m->here)
+	if (m->live)
 		tell_advice(m, &c, ret);
 }
 
@@ -173,7 +174,7 @@ static void tell_jit(struct modules *m, uint32_t image, const struct image_key *
 	ret->rows_why = "code made while a program runs has no tables";
 	c.comm = p.comm;
 	c.pid = p.pid;
-	c.alive = m->here && !p.dead;
+	c.alive = m->live && !p.dead;
 	tell_advice(m, &c, ret);
 }
 

@@ -17,8 +17,11 @@
 
 struct modules;
 
-/* @here: the samples are of this machine, whose packages may be asked.  NULL without memory. */
-struct modules *modules_new(const struct pipeline *pl, bool here);
+/*
+ * @here: the samples are of this machine, whose packages may be asked; @live: and of now, so that
+ * its processes and settings may be named in commands.  NULL without memory.
+ */
+struct modules *modules_new(const struct pipeline *pl, bool here, bool live);
 void modules_free(struct modules *m);
 
 /* The callback of struct ui_names, with struct modules as its context. */

@@ -69,7 +69,7 @@ static void drop(struct line *l, int columns, int spare)
 				worst = i;
 		}
 		if (l->at[worst].rank == 0 ||
-		    needed(l) + (l->at[worst].rank >= 5 ? spare : 0) <= columns)
+		    needed(l) + (l->at[worst].rank >= 6 ? spare : 0) <= columns)
 			return;
 		memmove(&l->at[worst], &l->at[worst + 1],
 			(size_t)(l->nr - worst - 1) * sizeof(l->at[0]));
@@ -214,13 +214,15 @@ static void say_whole(struct ui *ui, struct line *l)
 	say(l, 2, false, ROLE_STRONG, "%% of %s %s", n, event[0] ? event : "events");
 }
 
-/* A share that is worth a word: from half a percent on. */
-static void say_share(struct line *l, int rank, uint64_t part, uint64_t whole, const char *what)
+/* A share that is worth a word: from half a percent on.  A large one is worth more: @large. */
+static void say_share(struct line *l, int large, int small, uint64_t part, uint64_t whole,
+		      const char *what)
 {
 	uint64_t percent = whole ? (part * 100 + whole / 2) / whole : 0;
+	bool much = percent >= 10;
 
 	if (percent)
-		say(l, rank, false, percent >= 10 ? ROLE_WARNING : ROLE_HEADER, "%llu%% %s",
+		say(l, much ? large : small, false, much ? ROLE_WARNING : ROLE_HEADER, "%llu%% %s",
 		    (unsigned long long)percent, what);
 }
 
@@ -237,11 +239,11 @@ static void say_trust(struct ui *ui, struct line *l, bool narrow)
 
 		say(l, 3, false, percent < 90 ? ROLE_WARNING : ROLE_HEADER,
 		    narrow ? "stacks %u%%" : "stacks %u%% complete", percent);
-		say_share(l, 5, a->ends[STACK_BROKEN], stacks, "broken");
-		say_share(l, 5, a->ends[STACK_CUT], stacks, "cut");
-		say_share(l, 5, a->ends[STACK_DEEP], stacks, "deep");
+		say_share(l, 4, 6, a->ends[STACK_BROKEN], stacks, "broken");
+		say_share(l, 4, 6, a->ends[STACK_CUT], stacks, "cut");
+		say_share(l, 4, 6, a->ends[STACK_DEEP], stacks, "deep");
 	}
-	say_share(l, 6, a->unnamed_samples, a->samples, "unnamed");
+	say_share(l, 5, 7, a->unnamed_samples, a->samples, "unnamed");
 }
 
 static void window_line(struct ui *ui, struct line *l, bool narrow)
@@ -253,14 +255,14 @@ static void window_line(struct ui *ui, struct line *l, bool narrow)
 	say_whole(ui, l);
 	say_trust(ui, l, narrow);
 	if (ui->hide & SAMPLE_IDLE && ui->measure.idle_cpus > 0.0)
-		say(l, 7, false, ROLE_HEADER, "%.2f idle hidden", ui->measure.idle_cpus);
+		say(l, 8, false, ROLE_HEADER, "%.2f idle hidden", ui->measure.idle_cpus);
 	if (st->history_bounded) {
 		duration_text(st->history_s, text, sizeof(text));
 		say(l, 4, false, ROLE_HEADER, "history %s", text);
 	}
 	if (st->refresh_s > 0.0 && fabs(st->refresh_s - 1.0) > 0.001) {
 		duration_text(st->refresh_s, text, sizeof(text));
-		say(l, 8, true, ROLE_HEADER, "each %s", text);
+		say(l, 9, true, ROLE_HEADER, "each %s", text);
 	}
 	if (st->reading[0])
 		say(l, 1, true, ROLE_WARNING, "%s", st->reading);
