@@ -99,6 +99,10 @@ int pipeline_init(struct pipeline *pl, const struct pipeline_config *c)
 		symbols_full_names(pl->symbols);
 	if (c->loader)
 		images_use_loader(pl->images, c->loader);
+	if (c->opener && images_use_opener(pl->images, c->opener)) {
+		pipeline_done(pl);
+		return -ENOMEM;
+	}
 	images_use_cache(pl->images, c->cache);
 	if (c->live)
 		space_on_image(pl->space, on_image, pl);
@@ -173,7 +177,8 @@ static void want_rescan(struct pipeline *pl, pid_t pid, uint64_t now_ns)
 
 static bool is_own(const struct pipeline_config *c, pid_t pid)
 {
-	return pid == c->own_pid || (c->loader && loader_is(c->loader, pid));
+	return pid == c->own_pid || (c->loader && loader_is(c->loader, pid)) ||
+	       (c->opener && loader_is(c->opener, pid));
 }
 
 static uint8_t flags_of(const struct pipeline *pl, const struct record *r)

@@ -31,6 +31,7 @@ struct pipeline_config {
 	pid_t own_pid;         /* whose samples are marked SAMPLE_OWN */
 	uint32_t max_stack;    /* frames at which the kernel cuts: such stacks are "deep" */
 	struct loader *loader; /* reads files; borrowed.  NULL: they are read in this process */
+	struct loader *opener; /* opens them; borrowed.  NULL: this process does */
 	struct cache *cache;   /* keeps tables of what the loader read; borrowed, may be NULL */
 	bool full_names;       /* symbols_full_names() */
 	struct trim *trim;     /* is told how far stacks were read; borrowed.  NULL: nobody is */

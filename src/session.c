@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "image/cache.h"
 #include "image/loader.h"
+#include "image/opener.h"
 #include "kept.h"
 #include "source.h"
 
@@ -27,7 +28,10 @@ int session_open(struct session *s, const struct options *o, struct reason *why)
 		return err;
 	if (loader_weakness(s->loader)[0])
 		notes_add(&s->notes, "loader", clock_ns(), "%s", loader_weakness(s->loader));
-	err = kept_open(&s->cache, o, why);
+	/* A recording's files are nobody's but ours. */
+	err = o->input ? 0 : opener_start(&s->opener, why);
+	if (!err)
+		err = kept_open(&s->cache, o, why);
 	if (!err)
 		err = s->source->open(s, why);
 	if (err)
@@ -41,6 +45,8 @@ void session_close(struct session *s)
 	s->source->close(s);
 	cache_free(s->cache);
 	s->cache = NULL;
+	loader_free(s->opener);
+	s->opener = NULL;
 	loader_free(s->loader);
 	s->loader = NULL;
 	s->pipeline = NULL;
@@ -58,7 +64,7 @@ int session_fd(const struct session *s)
 
 int session_loader_fd(const struct session *s)
 {
-	return loader_fd(s->loader);
+	return images_fd(s->pipeline->images);
 }
 
 uint64_t session_ask(struct session *s)
@@ -156,7 +162,8 @@ uint64_t session_own_cpu_ns(const struct session *s)
 	struct timespec t;
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec + loader_cpu_ns(s->loader);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec + loader_cpu_ns(s->loader) +
+	       (s->opener ? loader_cpu_ns(s->opener) : 0);
 }
 
 uint64_t session_own_rss_bytes(void)

@@ -41,6 +41,7 @@ struct session { /* read freely; changed by session_ functions and sources only 
 	void *of_source;
 	struct pipeline *pipeline; /* the source's */
 	struct loader *loader;
+	struct loader *opener;  /* NULL: of a recording */
 	struct cache *cache;    /* NULL: none */
 	struct command command; /* .pid 0: none */
 	struct notes notes;
@@ -65,7 +66,7 @@ bool session_recorded(const struct session *s);
 /* Readable when records wait; -1: session_poll() tells when to come again. */
 int session_fd(const struct session *s);
 
-/* Readable when the loader has an answer: session_poll() takes it. */
+/* Readable when the loader or the opener has an answer: session_poll() takes it. */
 int session_loader_fd(const struct session *s);
 
 /*

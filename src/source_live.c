@@ -154,6 +154,7 @@ static int open_pipeline(struct session *s, struct reason *why)
 	struct pipeline_config config = {
 		.nr_sources = (uint32_t)(nr_cpus * NR_RING_USES),
 		.loader = s->loader,
+		.opener = s->opener,
 		.cache = s->cache,
 		.own_pid = getpid(),
 		.full_names = s->options->full_names,

@@ -85,6 +85,8 @@ void image_close(struct images *im, uint32_t id)
 		return;
 	close(image->fd);
 	image->fd = -1;
+	image->pinned = false;
+	image_drop_debug(im, image);
 	for (size_t i = 0; i < im->open.nr; i++) {
 		if (im->open.at[i] == id) {
 			im->open.at[i] = im->open.at[--im->open.nr];
@@ -99,10 +101,13 @@ static bool waits(const struct image *image)
 }
 
 /* Closes the descriptor least recently seen, first among those nobody waits for. */
-static void make_room(struct images *im)
+void images_make_room(struct images *im)
 {
-	uint32_t oldest = im->open.at[0];
+	uint32_t oldest;
 
+	if (im->open.nr < DESCRIPTORS_MAX)
+		return;
+	oldest = im->open.at[0];
 	for (size_t i = 1; i < im->open.nr; i++) {
 		const struct image *a = im->at.at[im->open.at[i]], *b = im->at.at[oldest];
 		bool a_waits = waits(a), b_waits = waits(b);
@@ -206,8 +211,7 @@ void image_open(struct images *im, uint32_t id)
 	struct reason why = { 0 };
 	int fd;
 
-	if (im->open.nr >= DESCRIPTORS_MAX)
-		make_room(im);
+	images_make_room(im);
 	image->tries++;
 	fd = image_open_again(im, image, &why);
 	if (fd < 0) {
@@ -278,6 +282,8 @@ void images_see(struct images *im, uint32_t id, const struct image_sight *sight)
 		return;
 	if (sight->vdso)
 		image_set_state(im, image, IMAGE_OPEN);
+	else if (im->opener != NULL && im->places == NULL)
+		image_pin(im, id);
 	else
 		image_open(im, id);
 	image_enqueue(im, id);
@@ -376,7 +382,7 @@ void image_bytes_free(struct image_bytes *b)
 		free(b->at);
 }
 
-static uint64_t now_ns(void)
+uint64_t images_now_ns(void)
 {
 	struct timespec t;
 
@@ -412,15 +418,23 @@ static size_t nr_queued(const struct images *im)
 	return im->queue.nr + im->rows_queue.nr;
 }
 
+static bool has_room(const struct images *im)
+{
+	return im->loader == NULL || loader_has_room(im->loader) ||
+	       (im->opener != NULL && loader_has_room(im->opener));
+}
+
 size_t images_work(struct images *im, uint64_t budget_ns)
 {
-	uint64_t start = images_wanting(im) > 0 ? now_ns() : 0;
+	uint64_t start = images_wanting(im) > 0 ? images_now_ns() : 0;
 	size_t changed;
 
+	if (im->opener != NULL)
+		images_take_opened(im);
 	if (im->loader != NULL)
 		images_take_answers(im);
-	while (nr_queued(im) > 0 && (im->loader == NULL || loader_has_room(im->loader))) {
-		if (!work_once(im) || now_ns() - start >= budget_ns)
+	while (nr_queued(im) > 0 && has_room(im)) {
+		if (!work_once(im) || images_now_ns() - start >= budget_ns)
 			break;
 	}
 	images_keep(im);
@@ -435,6 +449,8 @@ size_t images_wanting(const struct images *im)
 {
 	size_t in_flight = im->loader != NULL ? loader_in_flight(im->loader) : 0;
 
+	if (im->opener != NULL)
+		in_flight += loader_in_flight(im->opener);
 	/* What is being written down nobody waits for, nor for inlined functions. */
 	return nr_queued(im) + in_flight - (im->keep_serial != 0) - im->inlines_in_flight;
 }
@@ -589,5 +605,8 @@ void images_free(struct images *im)
 	vec_done(&im->open);
 	vec_done(&im->inlines_queue);
 	vec_done(&im->inlines_tables);
+	vec_done(&im->hung);
+	if (im->opener != NULL)
+		close(im->both_fd);
 	free(im);
 }

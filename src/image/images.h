@@ -31,6 +31,12 @@ struct loader;
 void images_use_loader(struct images *im, struct loader *l);
 int images_fd(const struct images *im);
 
+/*
+ * Besides, files are opened by the opener (opener.h; borrowed, outlives @im), none in this process:
+ * images_see() then waits for no file system.  After images_use_loader().  0 or -errno.
+ */
+int images_use_opener(struct images *im, struct loader *opener);
+
 /* Tables that took long to read are kept there and taken from there (borrowed; outlives @im);
  * only what a loader reads. */
 struct cache;

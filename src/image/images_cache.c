@@ -11,36 +11,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "image/images_impl.h"
 #include "image/loader_protocol.h"
-#include "image/open.h"
 
 #define KEEPING_MAX 64u
 
 void images_use_cache(struct images *im, struct cache *c)
 {
 	im->cache = c;
-}
-
-/* Whether a process sees the files that we see. */
-static bool has_our_root(pid_t pid)
-{
-	struct stat own, theirs;
-	int root;
-	bool same;
-
-	if (pid == 0)
-		return true;
-	root = open_root(pid);
-	if (root < 0)
-		return false;
-	same = fstat(root, &theirs) == 0 && stat("/", &own) == 0 && own.st_dev == theirs.st_dev &&
-	       own.st_ino == theirs.st_ino;
-	close(root);
-	return same;
 }
 
 static bool is_table(enum loader_what what)
@@ -54,21 +34,17 @@ static enum cache_kind kind_of(enum loader_what what)
 }
 
 bool image_look_kept(struct images *im, const struct image *image, struct loader_request *r,
-		     struct cache_key *ret_key)
+		     const struct cache_file *files, struct cache_key *ret_key)
 {
-	struct cache_file files[LOADER_FDS_MAX];
 	enum cache_kind kind = kind_of(r->what);
 	bool foreign = false;
 	int fd;
 
 	if (im->cache == NULL)
 		return false;
-	for (unsigned i = 0; i < r->nr_fds; i++) {
-		if (!cache_file_read(r->fds[i], cache_limits(im->cache)->settled_ns, &files[i]))
-			files[i] = (struct cache_file){ 0 };
+	for (unsigned i = 0; i < r->nr_fds; i++)
 		foreign |= !files[i].trusted;
-	}
-	r->foreign = foreign || !has_our_root(image->sight.pid);
+	r->foreign = foreign || (im->opener != NULL && !image->our_root);
 	if (!is_table(r->what) || foreign ||
 	    !cache_key_make(im->cache, kind, image->clue->build_id, image->clue->build_id_size,
 			    files, r->nr_fds, ret_key))

@@ -15,6 +15,7 @@
 #include "image/cache.h"
 #include "image/debugfile.h"
 #include "image/images.h"
+#include "image/key.h"
 #include "image/loader.h"
 #include "image/rows.h"
 #include "image/table.h"
@@ -59,8 +60,30 @@ struct image {
 	unsigned place;
 	uint8_t other_id[20], other_id_size;
 	int place_err; /* of the last search */
+	/* By the opener.  A descriptor that only holds the file (pinned), requests without answer,
+	 * and what it told. */
+	bool pinned, our_root;
+	bool no_debug; /* looking for a debug file failed */
+	enum file_via via;
+	uint64_t open_serial, debug_serial;
+	struct cache_file file;
+	struct image_debug *debug; /* NULL: not there */
 	/* Kept tables that were no good: not to be asked for again. */
 	bool no_kept[NR_CACHE_KINDS];
+};
+
+/* What may be an image's debug file, open. */
+struct image_debug {
+	int fds[DEBUG_CANDIDATES_MAX];
+	struct cache_file files[DEBUG_CANDIDATES_MAX];
+	unsigned nr;
+};
+
+/* A file system, device 0:min, that let an opening hang. */
+struct image_hung {
+	uint32_t min;
+	unsigned times;
+	uint64_t until_ns; /* it is not asked before */
 };
 
 /* A table on its way that may be kept, and one that is there and waits for it. */
@@ -82,6 +105,10 @@ struct images {
 	struct loader *loader;             /* NULL: files are read here */
 	const struct image_places *places; /* NULL: sights are of running processes */
 	struct cache *cache;               /* NULL: nothing is kept */
+	struct loader *opener;             /* NULL: files are opened here */
+	int both_fd;                       /* readable when the loader's or the opener's is */
+	unsigned nr_debug;                 /* sets of debug files held */
+	VEC(struct image_hung) hung;
 	struct image_asked asked[LOADER_IN_FLIGHT_MAX];
 	VEC(struct image_keeping) keeping; /* the first is being kept where keep_serial != 0 */
 	uint64_t keep_serial;
@@ -153,13 +180,42 @@ void image_forget_inlines(struct images *im, uint32_t id);
 
 /* Whether a request that would give rows is on its way. */
 bool image_rows_asked(const struct image *image);
+/* The facts of a request's files, where they are opened here. */
+void image_read_facts(const struct images *im, const struct loader_request *r,
+		      struct cache_file *ret);
+
+uint64_t images_now_ns(void);
+/* Sees to it that another descriptor may be held. */
+void images_make_room(struct images *im);
+
+/*
+ * images_open.c.  Takes hold of the file of the last sight.
+ */
+void image_pin(struct images *im, uint32_t id);
+/* 1: the file is open for reading, and what may be its debug file where the clue is there; 0: that
+ * is on its way (the image is put in its queue then) or has failed; -EAGAIN: not now. */
+int image_prepare(struct images *im, uint32_t id);
+bool image_is_asked(const struct image *image);
+bool images_by_opener(const struct images *im);
+/*
+ * Sends an order of the last sight, with @fd (borrowed; -1: none).  0; -EAGAIN: not now; or -errno
+ * with the reason.
+ */
+int image_order(struct images *im, uint32_t id, enum loader_what what, int fd,
+		const struct debug_alt *alt, uint64_t *ret_serial, struct reason *why);
+/* Hands over what may be the debug file. */
+unsigned image_take_debug(struct images *im, struct image *image, int *ret_fds,
+			  struct cache_file *ret_files);
+void image_drop_debug(struct images *im, struct image *image);
+void images_take_opened(struct images *im);
 
 /*
  * images_cache.c.  Makes a request for a table one for the kept one, where there is; else, where it
- * is to be kept, marks it, and *@ret_key says as what.  Tells whether *@ret_key counts.
+ * is to be kept, marks it, and *@ret_key says as what.  Tells whether *@ret_key counts.  @files:
+ * the facts of the request's descriptors.
  */
 bool image_look_kept(struct images *im, const struct image *image, struct loader_request *r,
-		     struct cache_key *ret_key);
+		     const struct cache_file *files, struct cache_key *ret_key);
 /* The request was sent. */
 void images_remember(struct images *im, uint64_t serial, const struct cache_key *key);
 /* An answer to a request for symbols or rows: takes its descriptor. Whether it was a kept table

@@ -16,14 +16,20 @@
 
 #include "image/images_impl.h"
 #include "image/loader.h"
+#include "image/opener.h"
 
 #define TABLES_BYTES_MAX ((size_t)32 << 20)
 #define TABLE_COPIED_MAX ((size_t)64 << 10) /* larger ones stay mapped */
 #define WANTED_MAX 256u                     /* places an image waits for; others come again */
 #define IMAGES_OPEN_MAX 32u
-#define ALTS_MAX 2u
 
-enum inlines_state { INLINES_UNKNOWN, INLINES_FINDING, INLINES_FOUND, INLINES_FAILED };
+enum inlines_state {
+	INLINES_UNKNOWN,
+	INLINES_OPENED, /* the file and what may be its debug file */
+	INLINES_LINKED, /* the one that has debug information; it speaks of another file */
+	INLINES_FOUND,
+	INLINES_FAILED,
+};
 
 struct inlines_table {
 	struct inlines in;
@@ -40,11 +46,13 @@ struct inlines_part {
 
 struct image_inlines {
 	enum inlines_state state;
-	int fds[LOADER_FDS_MAX]; /* FINDING: candidates; FOUND: the file, and those beside it */
+	int fds[LOADER_FDS_MAX]; /* OPENED: candidates; then the file; FOUND: and those beside it */
+	struct cache_file files[LOADER_FDS_MAX];
 	unsigned nr_fds;
+	struct debug_alt alt; /* LINKED */
 	VEC(uint64_t) wanted; /* vaddrs, the newest last */
 	VEC(struct inlines_part) parts;
-	uint64_t serial; /* of the request on its way; 0: none */
+	uint64_t serial; /* of the request on its way to the next state; 0: none */
 	uint64_t asked;  /* the place that it is for */
 	bool queued;     /* in im->inlines_queue */
 	uint64_t stamp;  /* when last asked */
@@ -258,7 +266,9 @@ static void send(struct images *im, uint32_t id, struct loader_request *r)
 		return;
 	}
 	/* These are not kept, but it has to be told whose they are. */
-	image_look_kept(im, im->at.at[id], r, &none);
+	if (!images_by_opener(im))
+		image_read_facts(im, r, ii->files);
+	image_look_kept(im, im->at.at[id], r, ii->files, &none);
 	err = loader_send(im->loader, r, &ii->serial);
 	if (err == 0)
 		im->inlines_in_flight++;
@@ -266,10 +276,23 @@ static void send(struct images *im, uint32_t id, struct loader_request *r)
 		fail(im, ii, "the loader process is gone; start ptop anew");
 }
 
-/* Opens the file, and what may be its debug file, to ask which has debug information. */
-static void ask_where(struct images *im, uint32_t id)
+/* Has the opener do the next step. */
+static int order(struct images *im, uint32_t id, enum loader_what what, int fd)
 {
-	struct loader_request r = { .what = LOADER_FIND_DWARF, .image = id };
+	struct image_inlines *ii = im->at.at[id]->inlines;
+	struct reason why = { 0 };
+	int err = image_order(im, id, what, fd, &ii->alt, &ii->serial, &why);
+
+	if (err == 0)
+		im->inlines_in_flight++;
+	else if (err != -EAGAIN)
+		fail(im, ii, why.text);
+	return err;
+}
+
+/* Opens the file, and what may be its debug file. */
+static void open_files(struct images *im, uint32_t id)
+{
 	struct debug_clue clue = { 0 };
 	struct image *image = im->at.at[id];
 	struct image_inlines *ii = image->inlines;
@@ -288,7 +311,14 @@ static void ask_where(struct images *im, uint32_t id)
 		clue = *image->clue;
 	clue.has_symbols = 0; /* that says nothing of debug information */
 	ii->nr_fds = 1 + image_debug_candidates(im, image, &clue, fd, ii->fds + 1);
-	ii->state = INLINES_FINDING;
+	ii->state = INLINES_OPENED;
+}
+
+/* Asks which of them has debug information. */
+static void ask_where(struct images *im, uint32_t id)
+{
+	struct loader_request r = { .what = LOADER_FIND_DWARF, .image = id };
+
 	send(im, id, &r);
 }
 
@@ -306,6 +336,25 @@ static void ask_places(struct images *im, uint32_t id)
 	send(im, id, &r);
 }
 
+/* The next step; -EAGAIN: not now. */
+static int ask_next(struct images *im, uint32_t id)
+{
+	struct image *image = im->at.at[id];
+	struct image_inlines *ii = image->inlines;
+
+	if (images_by_opener(im) && ii->state == INLINES_UNKNOWN)
+		return order(im, id, OPENER_WHERE, image->fd);
+	if (ii->state == INLINES_LINKED)
+		return order(im, id, OPENER_ALT, ii->fds[0]);
+	if (ii->state == INLINES_UNKNOWN)
+		open_files(im, id);
+	if (ii->state == INLINES_OPENED)
+		ask_where(im, id);
+	else if (ii->state == INLINES_FOUND)
+		ask_places(im, id);
+	return 0;
+}
+
 void images_ask_inlines(struct images *im)
 {
 	while (im->inlines_queue.nr > 0 && im->inlines_in_flight == 0 &&
@@ -317,10 +366,10 @@ void images_ask_inlines(struct images *im)
 		forget_answered(ii);
 		if (ii->state == INLINES_FAILED || ii->wanted.nr == 0)
 			continue;
-		if (ii->state == INLINES_UNKNOWN)
-			ask_where(im, id);
-		else
-			ask_places(im, id);
+		if (ask_next(im, id) == -EAGAIN) {
+			enqueue(im, id);
+			break;
+		}
 	}
 }
 
@@ -338,9 +387,37 @@ static void take_where(struct images *im, uint32_t id, const struct loader_answe
 			close(ii->fds[i]);
 	}
 	ii->fds[0] = ii->fds[a->which];
-	ii->nr_fds =
-		1 + image_alt_candidates(im, image, &a->alt, ii->fds[0], ii->fds + 1, ALTS_MAX);
+	ii->files[0] = ii->files[a->which];
+	ii->nr_fds = 1;
+	ii->alt = a->alt;
 	ii->state = INLINES_FOUND;
+	if (images_by_opener(im) && (a->alt.path[0] != '\0' || a->alt.build_id_size > 0))
+		ii->state = INLINES_LINKED;
+	else if (!images_by_opener(im))
+		ii->nr_fds += image_alt_candidates(im, image, &a->alt, ii->fds[0], ii->fds + 1,
+						   OPENER_ALTS_MAX);
+}
+
+/* What the opener opened goes behind what is there. */
+static void take_files(struct images *im, uint32_t id, const struct loader_answer *a)
+{
+	struct image *image = im->at.at[id];
+	struct image_inlines *ii = image->inlines;
+
+	if (a->what == OPENER_WHERE) {
+		make_room(im);
+		im->nr_inlines_open++;
+		image->our_root = a->our_root;
+	}
+	for (unsigned i = 0; i < a->nr_fds; i++) {
+		if (ii->nr_fds == LOADER_FDS_MAX) {
+			close(a->fds[i]);
+			continue;
+		}
+		ii->fds[ii->nr_fds] = a->fds[i];
+		ii->files[ii->nr_fds++] = a->files[i];
+	}
+	ii->state = a->what == OPENER_WHERE ? INLINES_OPENED : INLINES_FOUND;
 }
 
 /* True where @a->bytes are taken. */
@@ -383,10 +460,12 @@ bool image_take_inlines(struct images *im, const struct loader_answer *a)
 		fail(im, ii, a->why.text);
 	else if (a->what == LOADER_FIND_DWARF)
 		take_where(im, a->image, a);
+	else if (a->what != LOADER_INLINES)
+		take_files(im, a->image, a);
 	else
 		taken = take_places(im, a->image, a);
 	enqueue(im, a->image);
-	return taken;
+	return taken || (a->what >= OPENER_FILE && a->err == 0);
 }
 
 /* ---- looking up ---------------------------------------------------------------------------------

@@ -20,12 +20,14 @@ void images_use_loader(struct images *im, struct loader *l)
 
 int images_fd(const struct images *im)
 {
+	if (im->opener != NULL)
+		return im->both_fd;
 	return im->loader != NULL ? loader_fd(im->loader) : -1;
 }
 
 bool image_rows_asked(const struct image *image)
 {
-	return image->clue_serial != 0 || image->rows_serial != 0;
+	return image->clue_serial != 0 || image->rows_serial != 0 || image_is_asked(image);
 }
 
 /* Whether the file is the one that was mapped, as far as the sight's build-id tells. */
@@ -49,26 +51,47 @@ static void fail_all(struct images *im, uint32_t id, const struct reason *why)
 	image_close(im, id);
 }
 
+/* Where files are opened here. */
+void image_read_facts(const struct images *im, const struct loader_request *r,
+		      struct cache_file *ret)
+{
+	uint64_t settled_ns = im->cache != NULL ? cache_limits(im->cache)->settled_ns : 0;
+
+	for (unsigned i = 0; i < r->nr_fds; i++) {
+		if (im->cache == NULL || !cache_file_read(r->fds[i], settled_ns, &ret[i]))
+			ret[i] = (struct cache_file){ 0 };
+	}
+}
+
 /* Sends what an image waits for, with its own descriptor @fd.  0, or -EAGAIN: no room. */
 static int send(struct images *im, uint32_t id, enum loader_what what, int fd)
 {
 	struct image *image = im->at.at[id];
 	struct loader_request r = { .what = what, .image = id, .nr_fds = 1 };
 	struct reason why = { 0 };
+	struct cache_file files[LOADER_FDS_MAX];
 	struct cache_key key;
 	uint64_t serial;
 	bool keyed;
 	int err;
 
+	if (!loader_has_room(im->loader))
+		return -EAGAIN;
 	r.fds[0] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (r.fds[0] < 0) {
 		reason_set(&why, 0, "too many open files; raise ulimit -n");
 		fail_all(im, id, &why);
 		return -EMFILE;
 	}
-	if (what != LOADER_IDENTIFY)
+	if (what != LOADER_IDENTIFY && images_by_opener(im))
+		r.nr_fds += image_take_debug(im, image, r.fds + 1, files + 1);
+	else if (what != LOADER_IDENTIFY)
 		r.nr_fds += image_debug_candidates(im, image, image->clue, fd, r.fds + 1);
-	keyed = image_look_kept(im, image, &r, &key);
+	if (images_by_opener(im))
+		files[0] = image->file;
+	else
+		image_read_facts(im, &r, files);
+	keyed = image_look_kept(im, image, &r, files, &key);
 	err = loader_send(im->loader, &r, &serial);
 	if (err == -EAGAIN)
 		return err;
@@ -98,6 +121,12 @@ bool image_ask(struct images *im, uint32_t id)
 	/* Where the clue is on its way, its arrival puts the image in the queue again. */
 	if (image->clue_serial != 0)
 		return true;
+	if (images_by_opener(im)) {
+		int ready = image_prepare(im, id);
+
+		if (ready != 1)
+			return ready != -EAGAIN;
+	}
 	if (image->fd < 0)
 		image_open(im, id);
 	if (image->fd < 0)
@@ -110,8 +139,8 @@ bool image_ask_rows(struct images *im, uint32_t id)
 {
 	struct image *image = im->at.at[id];
 	struct reason why = { 0 };
-	bool own = image->fd < 0; /* opened here: send() may close the image's */
-	int fd = image->fd, err;
+	int fd, err;
+	bool own;
 
 	if (image->sight.vdso) {
 		image_load_rows(im, id);
@@ -119,6 +148,14 @@ bool image_ask_rows(struct images *im, uint32_t id)
 	}
 	if (image->clue_serial != 0)
 		return true;
+	if (images_by_opener(im)) {
+		int ready = image_prepare(im, id);
+
+		if (ready != 1)
+			return ready != -EAGAIN;
+	}
+	fd = image->fd;
+	own = fd < 0; /* opened here: send() may close the image's */
 	if (fd < 0)
 		fd = image_open_again(im, image, &why);
 	if (fd < 0) {

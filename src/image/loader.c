@@ -110,6 +110,11 @@ bool loader_is(const struct loader *l, pid_t pid)
 	return pid > 0 && (pid == l->keeper || pid == l->worker);
 }
 
+pid_t loader_keeper_pid(const struct loader *l)
+{
+	return l->keeper;
+}
+
 uint64_t loader_cpu_ns(const struct loader *l)
 {
 	return cpu_ns(l->keeper) + cpu_ns(l->worker);
@@ -222,6 +227,7 @@ static void send_waiting(struct loader *l, uint64_t now)
 			.what = f->request.what,
 			.serial = f->serial,
 			.nr_places = f->request.nr_places,
+			.order = f->order,
 		};
 		bool idle = l->ready && patience_ns(l) == 0;
 
@@ -339,7 +345,8 @@ static int hear(struct loader *l, struct loader_answer *ret, uint64_t now)
 	struct worker_message m;
 	struct reason why = { 0 };
 	unsigned nr_fds = 0, i;
-	int fd = -1, got = loader_get(l->worker_fd, &m, sizeof(m), &fd, 1, &nr_fds);
+	int fds[LOADER_FDS_MAX];
+	int got = loader_get(l->worker_fd, &m, sizeof(m), fds, LOADER_FDS_MAX, &nr_fds);
 
 	if (got == -EAGAIN || got == -EINTR)
 		return 0;
@@ -352,7 +359,7 @@ static int hear(struct loader *l, struct loader_answer *ret, uint64_t now)
 		return -EAGAIN;
 	i = got == 1 ? answered(l, &m) : l->nr;
 	if (i < l->nr && l->flights[i].begun &&
-	    loader_reply(&l->flights[i], &m, nr_fds == 1 ? fd : -1, ret) == 0) {
+	    loader_reply(&l->flights[i], &m, fds, nr_fds, ret) == 0) {
 		ret->took_ns = now - l->since_ns;
 		ret->clean = l->flights[i].clean;
 		if (ret->fd >= 0 && !(l->flights[i].request.keep && ret->clean)) {
@@ -364,7 +371,7 @@ static int hear(struct loader *l, struct loader_answer *ret, uint64_t now)
 		return 1;
 	}
 	if (got == 1)
-		loader_close_fds(&fd, nr_fds);
+		loader_close_fds(fds, nr_fds);
 	reason_set(&why, 0, "the loader gave a damaged answer on this file");
 	lose_worker(l, -EBADMSG, &why);
 	return -EAGAIN;
@@ -441,13 +448,17 @@ int loader_send(struct loader *l, const struct loader_request *r, uint64_t *ret_
 	uint64_t now = now_ns();
 	struct flight *f;
 
-	if (l->gone || l->nr == LOADER_IN_FLIGHT_MAX || r->nr_fds == 0 ||
+	if (l->gone || l->nr == LOADER_IN_FLIGHT_MAX ||
+	    (r->nr_fds == 0 && r->what != OPENER_FILE && r->what != OPENER_WHERE) ||
 	    r->nr_fds > LOADER_FDS_MAX || r->nr_places > LOADER_PLACES_MAX) {
 		loader_close_fds(r->fds, r->nr_fds);
 		return l->gone ? -EPIPE : l->nr == LOADER_IN_FLIGHT_MAX ? -EAGAIN : -EINVAL;
 	}
 	f = &l->flights[l->nr++];
 	*f = (struct flight){ .request = *r, .serial = ++l->serial };
+	if (r->order != NULL)
+		f->order = *r->order;
+	f->request.order = NULL;
 	*ret_serial = f->serial;
 	if (r->keep && l->tainted && l->nr == 1 && now >= may_replace_ns(l))
 		drop(l, &l->worker_fd);

@@ -28,6 +28,7 @@
 #include <sys/types.h>
 
 #include "base/reason.h"
+#include "image/cache.h"
 #include "image/debugfile.h"
 #include "image/inlines.h"
 #include "image/rows.h"
@@ -67,7 +68,24 @@ enum loader_what {
 	LOADER_FIND_DWARF, /* which of the files has debug information, and what it is to be read
 			      with */
 	LOADER_INLINES,    /* inlined functions of the units that places are in */
+	/* Of the opener (opener.h): the file of a sight for reading, fds[0] being a hold of it or
+	 * missing; what may be the debug file of fds[0]; the former and, whether or not it has
+	 * symbols, the latter; what may have common parts of the debug information of fds[0]. */
+	OPENER_FILE,
+	OPENER_DEBUG,
+	OPENER_WHERE,
+	OPENER_ALT,
 	NR_LOADER_WHATS,
+};
+
+/* What the opener has to know.  Flat: sent as it is. */
+struct loader_order {
+	int32_t pid;
+	uint32_t maj, min, by_link; /* the pin came from map_files */
+	uint64_t start, end, ino;
+	struct debug_clue clue; /* OPENER_DEBUG, OPENER_WHERE */
+	struct debug_alt alt;   /* OPENER_ALT */
+	char path[4096];
 };
 
 /*
@@ -90,6 +108,7 @@ struct loader_request {
 	uint64_t places[LOADER_PLACES_MAX]; /* LOADER_INLINES: vaddrs; the first is answered for
 					       certainly */
 	unsigned nr_places;
+	const struct loader_order *order; /* OPENER_; copied */
 };
 
 /* Whether loader_send() would not have to say -EAGAIN now. */
@@ -120,6 +139,11 @@ struct loader_answer {
 	struct table table; /* LOADER_SYMBOLS, within .bytes */
 	struct rows rows;   /* LOADER_ROWS, within .bytes */
 	struct inlines inlines; /* LOADER_INLINES, within .bytes */
+	/* OPENER_: the descriptors, the receiver's to close, and what each is of. */
+	int fds[LOADER_FDS_MAX];
+	unsigned nr_fds;
+	struct cache_file files[LOADER_FDS_MAX];
+	bool our_root; /* OPENER_FILE: the process sees the files that we see */
 };
 
 /* The next answer; false where there is none.  To be called until then: that is also where

@@ -32,6 +32,8 @@ int loader_begin(int socket, const struct worker_request *r);
 int loader_do(const struct worker_request *r, const int *fds, unsigned nr_fds,
 	      struct worker_message *ret, struct inlines_kept *kept);
 
+pid_t loader_keeper_pid(const struct loader *l);
+
 /* As loader_start(), with another worker. */
 int loader_start_serving(struct loader **ret, bool sandbox, loader_serve_fn *serve,
 			 struct reason *why);

@@ -33,6 +33,7 @@ struct worker_request {
 	uint64_t places[LOADER_PLACES_MAX];
 	uint32_t nr_places;
 	uint32_t unused;
+	struct loader_order order; /* OPENER_, else zero */
 };
 
 enum worker_says { WORKER_READY, WORKER_BEGINS, WORKER_ANSWER };
@@ -49,6 +50,8 @@ struct worker_message {
 	uint32_t which; /* LOADER_FIND_DWARF */
 	struct debug_alt alt;
 	struct reason why;
+	struct cache_file files[LOADER_FDS_MAX]; /* OPENER_: of each descriptor */
+	uint32_t our_root;
 };
 
 #define LOADER_MAGIC 0x6c6f6164u

@@ -68,8 +68,35 @@ static bool gives_table(uint32_t what)
 	       what == LOADER_KEPT_ROWS || what == LOADER_INLINES;
 }
 
-int loader_reply(const struct flight *f, const struct worker_message *m, int fd,
-		 struct loader_answer *ret)
+/* Whether that many descriptors belong to an answer. */
+static bool fds_fit(const struct worker_message *m, unsigned nr_fds)
+{
+	if (m->err != 0)
+		return nr_fds == 0;
+	switch (m->what) {
+	case OPENER_WHERE:
+		return nr_fds >= 1 && nr_fds <= LOADER_FDS_MAX;
+	case OPENER_DEBUG:
+	case OPENER_ALT:
+		return nr_fds <= DEBUG_CANDIDATES_MAX;
+	default:
+		return nr_fds == (gives_table(m->what) || m->what == OPENER_FILE);
+	}
+}
+
+static void take_opened(const struct worker_message *m, const int *fds, unsigned nr_fds,
+			struct loader_answer *a)
+{
+	for (unsigned i = 0; i < nr_fds; i++) {
+		a->fds[i] = fds[i];
+		a->files[i] = m->files[i];
+	}
+	a->nr_fds = nr_fds;
+	a->our_root = m->our_root != 0;
+}
+
+int loader_reply(const struct flight *f, const struct worker_message *m, const int *fds,
+		 unsigned nr_fds, struct loader_answer *ret)
 {
 	struct loader_answer a = {
 		.what = f->request.what,
@@ -79,11 +106,10 @@ int loader_reply(const struct flight *f, const struct worker_message *m, int fd,
 		.fd = -1,
 	};
 	size_t length = strnlen(m->why.text, sizeof(m->why.text));
-	bool with_table = m->err == 0 && gives_table(m->what);
 
 	if (m->magic != LOADER_MAGIC || m->says != WORKER_ANSWER || m->what != f->request.what ||
 	    m->serial != f->serial || m->err > 0 || m->err < -ERRNO_MAX ||
-	    length == sizeof(m->why.text) || with_table != (fd >= 0))
+	    length == sizeof(m->why.text) || !fds_fit(m, nr_fds))
 		return -EBADMSG;
 	text_scrub(a.why.text, sizeof(a.why.text), m->why.text, length, false);
 	if (m->err != 0 && a.why.text[0] == '\0')
@@ -99,7 +125,9 @@ int loader_reply(const struct flight *f, const struct worker_message *m, int fd,
 		a.which = m->which;
 		a.alt = m->alt;
 	}
-	if (with_table && take_table(m, fd, &a) != 0)
+	if (m->what >= OPENER_FILE)
+		take_opened(m, fds, nr_fds, &a);
+	else if (nr_fds == 1 && take_table(m, fds[0], &a) != 0)
 		return -EBADMSG;
 	*ret = a;
 	return 0;

@@ -13,6 +13,7 @@
 /* A request on its way. */
 struct flight {
 	struct loader_request request;
+	struct loader_order order; /* OPENER_ */
 	uint64_t serial;
 	bool sent, begun; /* the worker has it; is at it */
 	bool clean;       /* the worker had read no foreign file before */
@@ -21,10 +22,10 @@ struct flight {
 };
 
 /*
- * Verifies the answer to @f that came with @fd (-1: without) and fills @ret, its .fd being @fd.  0;
- * -EBADMSG, with @fd left to the caller, where anything is not as it must be.
+ * Verifies the answer to @f that came with @nr_fds descriptors and fills @ret, which has them then.
+ * 0; -EBADMSG, with them left to the caller, where anything is not as it must be.
  */
-int loader_reply(const struct flight *f, const struct worker_message *m, int fd,
-		 struct loader_answer *ret);
+int loader_reply(const struct flight *f, const struct worker_message *m, const int *fds,
+		 unsigned nr_fds, struct loader_answer *ret);
 
 #endif

@@ -26,6 +26,7 @@ libptop_a_SOURCES += \
 	src/image/inlines_names.c \
 	src/image/inlines_units.c \
 	src/image/inlines_walk.c \
+	src/image/images_open.c \
 	src/image/key.c src/image/key.h \
 	src/image/loader.c src/image/loader.h \
 	src/image/loader_child.c src/image/loader_child.h \
@@ -33,6 +34,7 @@ libptop_a_SOURCES += \
 	src/image/loader_reply.c src/image/loader_reply.h \
 	src/image/loader_sandbox.c src/image/loader_sandbox.h \
 	src/image/open.c src/image/open.h \
+	src/image/opener.c src/image/opener.h \
 	src/image/places.c src/image/places.h \
 	src/image/plt.c src/image/plt.h \
 	src/image/rows.c src/image/rows.h \

@@ -17,8 +17,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "image/key.h"
-
 /* Takes @path_fd (O_PATH, or -errno) and gives a descriptor for reading the same file. */
 static int open_regular(int path_fd)
 {
@@ -92,14 +90,19 @@ static int accept_file(int fd, const struct image_sight *sight, enum file_via vi
 	return err;
 }
 
+static void map_files_name(const struct image_sight *sight, char name[96])
+{
+	snprintf(name, 96, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)sight->pid, sight->start,
+		 sight->end);
+}
+
 static int try_map_files(const struct image_sight *sight)
 {
 	char name[96];
 
 	if (sight->end == 0)
 		return -ENOENT;
-	snprintf(name, sizeof(name), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)sight->pid,
-		 sight->start, sight->end);
+	map_files_name(sight, name);
 	return accept_file(open_plain(name), sight, VIA_MAP_FILES);
 }
 
@@ -132,6 +135,57 @@ static int try_path(const struct image_sight *sight)
 	if (sight->path[0] != '/')
 		return -ENOENT;
 	return accept_file(open_plain(sight->path), sight, VIA_PATH);
+}
+
+int open_pinned(int pin, const struct image_sight *sight, enum file_via via)
+{
+	int fd = fcntl(pin, F_DUPFD_CLOEXEC, 3);
+
+	return fd < 0 ? -errno : accept_file(open_regular(fd), sight, via);
+}
+
+/* Every name on the way must be in the kernel's memory. */
+static int pin_in_root(const struct image_sight *sight)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_CACHED,
+	};
+	int root = open_root(sight->pid);
+	long fd;
+
+	if (root < 0)
+		return root;
+	fd = syscall(SYS_openat2, root, sight->path, &how, sizeof(how));
+	if (fd < 0)
+		fd = -errno;
+	close(root);
+	return (int)fd;
+}
+
+int open_pin(const struct image_sight *sight, enum file_via *ret_via)
+{
+	char name[96];
+	int fd = -ENOENT;
+
+	*ret_via = VIA_MAP_FILES;
+	if (sight->end != 0) {
+		map_files_name(sight, name);
+		fd = open(name, O_PATH | O_CLOEXEC);
+	}
+	if (fd >= 0)
+		return fd;
+	*ret_via = VIA_PATH;
+	if (sight->path[0] == '/')
+		fd = pin_in_root(sight);
+	if (fd >= 0 || fd == -EAGAIN || fd == -EINVAL)
+		return fd;
+	/* Nothing could be held against it. */
+	if (sight->ino == 0)
+		return fd;
+	snprintf(name, sizeof(name), "/proc/%d/exe", (int)sight->pid);
+	fd = open(name, O_PATH | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
 static int explain(int err, struct reason *why)

@@ -10,6 +10,7 @@
 
 #include "base/reason.h"
 #include "image/images.h"
+#include "image/key.h"
 
 /*
  * Opens the file that a sight tells of: /proc/PID/map_files (deleted and replaced files too; needs
@@ -18,6 +19,16 @@
  * Returns a descriptor or -errno; -ESTALE: only another file was found.
  */
 int open_mapped(const struct image_sight *sight, struct reason *why);
+
+/*
+ * Takes hold of the file without opening it: a descriptor with O_PATH, or -errno.  Waits for no
+ * file system: -EAGAIN where one would have to be asked for the path (-EINVAL before Linux 5.12,
+ * which cannot tell), so it is not known yet to be the mapped file. *@ret_via: how it was reached.
+ */
+int open_pin(const struct image_sight *sight, enum file_via *ret_via);
+
+/* The same file for reading, if it is the mapped one; as open_mapped(). Borrows @pin. */
+int open_pinned(int pin, const struct image_sight *sight, enum file_via via);
 
 /* A directory that stands for the root of process @pid's view, for open_in_root(); our own for pid
  * 0. -errno. */

@@ -10,6 +10,7 @@ check_PROGRAMS += \
 	tests/unit/test_gopclntab \
 	tests/unit/test_images \
 	tests/unit/test_inlines \
+	tests/unit/test_opener \
 	tests/unit/test_rows \
 	tests/unit/test_rows_code \
 	tests/unit/test_rows_oracle \
@@ -58,6 +59,9 @@ tests_unit_test_loader_images_LDADD = $(unit_LDADD)
 tests_unit_test_loader_kept_SOURCES = tests/unit/test_loader_kept.c tests/unit/loader_bed.h \
 	$(elf_bytes_sources)
 tests_unit_test_loader_kept_LDADD = $(unit_LDADD)
+tests_unit_test_opener_SOURCES = tests/unit/test_opener.c tests/unit/loader_bed.h \
+	$(elf_bytes_sources)
+tests_unit_test_opener_LDADD = $(unit_LDADD)
 tests_unit_test_cfi_SOURCES = tests/unit/test_cfi.c tests/unit/cfi_bed.h $(elf_bytes_sources)
 tests_unit_test_cfi_LDADD = $(unit_LDADD)
 tests_unit_test_rows_SOURCES = tests/unit/test_rows.c tests/unit/cfi_bed.h $(elf_bytes_sources)
