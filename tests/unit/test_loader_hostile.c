@@ -325,11 +325,11 @@ static void reasons_are_scrubbed(void **state)
 	struct loader_answer a;
 
 	(void)state;
-	assert_int_equal(loader_reply(&f, &m, -1, &a), 0);
+	assert_int_equal(loader_reply(&f, &m, NULL, 0, &a), 0);
 	assert_int_equal(a.err, -EIO);
 	assert_string_equal(a.why.text, "bad ?[2J?");
 	m.why.text[0] = '\0';
-	assert_int_equal(loader_reply(&f, &m, -1, &a), 0);
+	assert_int_equal(loader_reply(&f, &m, NULL, 0, &a), 0);
 	assert_string_not_equal(a.why.text, "");
 }
 
