@@ -2,6 +2,51 @@
 /* What the registry can tell of an image, besides its names. */
 #include "image/images_impl.h"
 
+enum image_state images_state(const struct images *im, uint32_t id)
+{
+	const struct image *image = image_get(im, id);
+
+	return image != NULL ? image->state : IMAGE_UNSEEN;
+}
+
+const char *images_why(const struct images *im, uint32_t id)
+{
+	const struct image *image = image_get(im, id);
+
+	return image != NULL && image->why != NULL ? image->why : "";
+}
+
+const char *images_refused(const struct images *im, uint32_t id)
+{
+	const struct image *image = image_get(im, id);
+
+	if (im->places == NULL || image == NULL || image->state != IMAGE_FAILED || !image->wanted)
+		return "";
+	if (image->other_id_size != 0)
+		return "another build here";
+	switch (image->place_err) {
+	case 0:
+		return "";
+	case -EACCES:
+	case -EPERM:
+		return "no right to read it";
+	case -ESTALE:
+		return "another build here";
+	default:
+		return image->sight.foreign && image->sight.build_id_size == 0
+			       ? "no build-id recorded"
+			       : "recorded file not here";
+	}
+}
+
+const char *images_source(const struct images *im, uint32_t id)
+{
+	const struct image *image = image_get(im, id);
+
+	return image != NULL && image->state == IMAGE_LOADED ? table_source_name(&image->table)
+							     : "none";
+}
+
 enum image_rows images_rows(const struct images *im, uint32_t id)
 {
 	static const enum image_rows states[] = {
