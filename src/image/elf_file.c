@@ -126,14 +126,28 @@ Elf_Scn *elf_file_section(const struct elf_file *f, const char *name, uint32_t t
 	return NULL;
 }
 
+/* Unpacks a section, if its header tells that it is packed to a size that is borne; then libelf has
+ * it as if it had never been. */
+static bool unpack(Elf_Scn *section, size_t max, GElf_Shdr *header)
+{
+	GElf_Chdr packed;
+
+	return header->sh_size <= max && gelf_getchdr(section, &packed) != NULL &&
+	       packed.ch_size <= max && elf_compress(section, 0, 0) >= 0 &&
+	       gelf_getshdr(section, header) != NULL;
+}
+
 Elf_Data *elf_file_data(Elf_Scn *section, size_t max)
 {
 	GElf_Shdr header;
 	Elf_Data *data;
 
 	if (section == NULL || gelf_getshdr(section, &header) == NULL ||
-	    header.sh_type == SHT_NOBITS || (header.sh_flags & SHF_COMPRESSED) != 0 ||
-	    header.sh_size == 0 || header.sh_size > max)
+	    header.sh_type == SHT_NOBITS)
+		return NULL;
+	if ((header.sh_flags & SHF_COMPRESSED) != 0 && !unpack(section, max, &header))
+		return NULL;
+	if (header.sh_size == 0 || header.sh_size > max)
 		return NULL;
 	data = elf_getdata(section, NULL);
 	return data != NULL && data->d_buf != NULL && data->d_size > 0 ? data : NULL;

@@ -36,7 +36,8 @@ const char *elf_file_section_name(const struct elf_file *f, const GElf_Shdr *sec
 Elf_Scn *elf_file_section(const struct elf_file *f, const char *name, uint32_t type,
 			  GElf_Shdr *ret);
 
-/* Section bytes, translated to the host's order; NULL where absent, unreadable or past @max. */
+/* Section bytes, unpacked (zlib) and translated to the host's order; NULL where absent, unreadable
+ * or past @max. */
 Elf_Data *elf_file_data(Elf_Scn *section, size_t max);
 
 /* The GNU build-id into @ret (TABLE_BUILD_ID_MAX bytes); returns its size, 0 where there is none.

@@ -59,21 +59,6 @@ void rows_sections_done(struct rows_sections *s)
 	elf_file_done(&s->file);
 }
 
-/* A section's bytes, unpacked where its header tells that they are packed to a size that is borne.
- */
-static Elf_Data *section_bytes(Elf_Scn *section, const GElf_Shdr *header)
-{
-	GElf_Chdr packed;
-
-	if (section == NULL || header->sh_size > SECTION_MAX || header->sh_type == SHT_NOBITS)
-		return NULL;
-	if ((header->sh_flags & SHF_COMPRESSED) != 0 &&
-	    (gelf_getchdr(section, &packed) == NULL || packed.ch_size > SECTION_MAX ||
-	     elf_compress(section, 0, 0) < 0))
-		return NULL;
-	return elf_file_data(section, SECTION_MAX);
-}
-
 static void take_bytes(struct cfi_section *c, Elf_Data *data, uint64_t vaddr)
 {
 	if (data == NULL)
@@ -149,7 +134,7 @@ static void find_eh(struct cfi_section *c, const struct elf_file *f)
 	if (elf_file_section(f, ".got", 0, &got) != NULL)
 		c->got = got.sh_addr;
 	if (section != NULL)
-		take_bytes(c, section_bytes(section, &header), header.sh_addr);
+		take_bytes(c, elf_file_data(section, SECTION_MAX), header.sh_addr);
 	if (c->bytes == NULL)
 		find_by_segment(c, f);
 }
@@ -163,7 +148,7 @@ static void find_debug(struct cfi_section *c, const struct elf_file *f)
 		return;
 	section = elf_file_section(f, ".debug_frame", 0, &header);
 	if (section != NULL)
-		take_bytes(c, section_bytes(section, &header), header.sh_addr);
+		take_bytes(c, elf_file_data(section, SECTION_MAX), header.sh_addr);
 }
 
 void rows_sections_find(struct rows_sections *s, struct cfi_section *eh, struct cfi_section *debug)

@@ -63,14 +63,15 @@ int symtab_collect(struct raw_symbols *s, struct code_map *code, const struct el
 
 	if (gelf_getshdr(section, &header) == NULL || header.sh_entsize == 0)
 		return 0;
-	nr = header.sh_size / header.sh_entsize;
-	if (nr > symbols_max)
+	if ((header.sh_flags & SHF_COMPRESSED) == 0 &&
+	    header.sh_size / header.sh_entsize > symbols_max)
 		return -EFBIG;
 	exported_only = header.sh_type == SHT_DYNSYM;
 	symbols = elf_file_data(section, (size_t)symbols_max * sizeof(GElf_Sym));
 	strings = elf_file_data(elf_getscn(f->elf, header.sh_link), strings_max);
 	if (symbols == NULL || strings == NULL)
 		return 0;
+	nr = symbols->d_size / gelf_fsize(f->elf, ELF_T_SYM, 1, EV_CURRENT);
 	usable = strings_usable(strings);
 	for (size_t i = 1; i < nr && i < INT32_MAX; i++) {
 		struct raw_symbol raw = { .exported_only = exported_only };

@@ -166,6 +166,12 @@ def elf_seeds():
             subprocess.run(["cc"] + small + flags + ["-o", out, source], check=True)
             with open(out, "rb") as file:
                 write("elf", kind, file.read())
+                if kind == "shared":
+                    packed = os.path.join(scratch, "packed")
+                    subprocess.run(["eu-elfcompress", "-q", "-f", "-n", ".symtab", "-n", ".strtab",
+                                    "-o", packed, out], check=True)
+                    with open(packed, "rb") as packed_file:
+                        write("elf", "packed", packed_file.read())
         subprocess.run(["cc", "-c", "-o", out, source], check=True)
         with open(out, "rb") as file:
             write("elf", "object", file.read())

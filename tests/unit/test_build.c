@@ -179,6 +179,66 @@ static void aliases_choose_the_known_name(void **state)
 	free(b.bytes.at);
 }
 
+/* Puts the bytes of a section into a zlib stream of one stored block, behind a header that tells of
+ * @size bytes. */
+static void compress_section(struct elf_bytes *e, size_t index, uint64_t size)
+{
+	Elf64_Shdr *section = &e->sections[index];
+	Elf64_Chdr header = { .ch_type = ELFCOMPRESS_ZLIB, .ch_size = size, .ch_addralign = 8 };
+	const uint8_t *bytes = e->at + section->sh_offset;
+	uint16_t length = (uint16_t)section->sh_size, inverse = (uint16_t)~length;
+	uint8_t packed[2048] = { 0 };
+	size_t at = sizeof(header);
+	uint32_t a = 1, b = 0;
+
+	assert_true(section->sh_size + 64 < sizeof(packed));
+	memcpy(packed, &header, sizeof(header));
+	memcpy(packed + at, "\x78\x01\x01", 3);
+	memcpy(packed + at + 3, &length, 2);
+	memcpy(packed + at + 5, &inverse, 2);
+	memcpy(packed + at + 7, bytes, length);
+	for (size_t i = 0; i < length; i++) { /* Adler-32 */
+		a = (a + bytes[i]) % 65521;
+		b = (b + a) % 65521;
+	}
+	at += 7 + (size_t)length;
+	packed[at] = (uint8_t)(b >> 8);
+	packed[at + 1] = (uint8_t)b;
+	packed[at + 2] = (uint8_t)(a >> 8);
+	packed[at + 3] = (uint8_t)a;
+	index = elf_bytes_section(e, ".packed", SHT_PROGBITS, 0, 0, packed, at + 4);
+	section->sh_offset = e->sections[index].sh_offset;
+	section->sh_size = at + 4;
+	section->sh_flags |= SHF_COMPRESSED;
+}
+
+static void packed_symbols(void **state)
+{
+	static const struct elf_bytes_symbol symbols[] = {
+		{ "first", 0x1000, 0x10, STT_FUNC, STB_GLOBAL, 1 },
+		{ "second", 0x1010, 0x10, STT_FUNC, STB_LOCAL, 1 },
+	};
+	static const uint64_t sizes[] = { 0, 1ull << 40 }; /* the true one, and one too large */
+
+	(void)state;
+	for (size_t i = 0; i < NR(sizes); i++) {
+		struct elf_bytes e;
+		struct built b;
+		size_t index;
+		uint64_t size;
+
+		program(&e);
+		index = elf_bytes_symbols(&e, SHT_SYMTAB, symbols, NR(symbols));
+		size = sizes[i] ? sizes[i] : e.sections[index].sh_size;
+		compress_section(&e, e.sections[index].sh_link,
+				 e.sections[e.sections[index].sh_link].sh_size);
+		compress_section(&e, index, size);
+		build_from(&e, -1, &b);
+		assert_string_equal(name_at(&b, 0x1018), sizes[i] ? "" : "second");
+		free(b.bytes.at);
+	}
+}
+
 static void nested_symbols_answer_for_their_part(void **state)
 {
 	static const struct elf_bytes_symbol symbols[] = {
@@ -447,6 +507,7 @@ int main(void)
 		cmocka_unit_test(sizes_are_respected),
 		cmocka_unit_test(unsized_reach_to_the_next),
 		cmocka_unit_test(aliases_choose_the_known_name),
+		cmocka_unit_test(packed_symbols),
 		cmocka_unit_test(nested_symbols_answer_for_their_part),
 		cmocka_unit_test(segments_map_offsets),
 		cmocka_unit_test(sections_bound_unsized),
