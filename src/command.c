@@ -27,6 +27,7 @@ static void become(char **argv, int output_fd, int go_fd, int error_fd)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	null_fd = open("/dev/null", O_RDWR);
 	if (null_fd < 0 || dup2(null_fd, 0) < 0 ||
 	    dup2(output_fd < 0 ? null_fd : output_fd, 1) < 0 || dup2(1, 2) < 0)

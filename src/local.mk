@@ -18,10 +18,13 @@ libptop_a_SOURCES += \
 	src/names.c src/names.h \
 	src/modules.c src/modules.h \
 	src/options.c src/options.def src/options.h \
+	src/output_file.c src/output_file.h \
 	src/owners.c src/owners.h \
 	src/park.c src/park.h \
 	src/pipeline.c src/pipeline.h \
 	src/progress.c src/progress.h \
+	src/recorder.c src/recorder.h \
+	src/recorder_facts.c src/recorder_facts.h \
 	src/report_fill.c src/report_fill.h \
 	src/rescan.c src/rescan.h \
 	src/rings.c src/rings.h \

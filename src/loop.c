@@ -48,7 +48,7 @@ int loop_block_signals(void)
 	signal_mask(&set);
 	if (sigprocmask(SIG_BLOCK, &set, NULL))
 		return -errno;
-	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGXFSZ, SIG_IGN) == SIG_ERR)
 		return -errno;
 	return 0;
 }

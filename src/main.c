@@ -15,8 +15,10 @@
 #include "live.h"
 #include "loop.h"
 #include "options.h"
+#include "recorder.h"
 #include "recording.h"
 #include "session.h"
+#include "settle.h"
 
 static int complain(const struct reason *why, int status)
 {
@@ -66,17 +68,28 @@ static int tell(const struct options *o)
 static int watch(const struct options *o)
 {
 	bool batch = o->batch || o->count || o->format != FORMAT_TEXT || !isatty(STDOUT_FILENO);
+	struct recorder *recorder = NULL;
 	struct session session;
 	struct reason why;
-	int err;
+	int err, status = 0;
 
 	loop_block_signals();
 	err = session_open(&session, o, &why);
 	if (err)
 		return complain(&why, 1);
+	if (o->output && recorder_open(&recorder, &session, o->output, &why)) {
+		session_close(&session);
+		return complain(&why, 1);
+	}
 	err = batch ? batch_run(&session, &why) : live_run(&session, &why);
+	if (err)
+		status = complain(&why, 1);
+	if (recorder && !batch)
+		settle_records(&session);
+	if (recorder_close(recorder, &why))
+		status = complain(&why, 1);
 	session_close(&session);
-	return err ? complain(&why, 1) : 0;
+	return status;
 }
 
 /* What a recording holds, without a session. */

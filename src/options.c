@@ -288,6 +288,12 @@ static int apply(struct options *o, enum option_id id, const char *value, struct
 			return parse_number(id, value, 0.01, 10000, &o->speed, why);
 		o->speed = INFINITY;
 		return 0;
+	case OPTION_OUTPUT:
+		if (strcmp(value, "-") == 0)
+			return bad_value(why, id, value,
+					 "a recording goes to a file, not to standard output");
+		o->output = value;
+		return 0;
 	case OPTION_COMPLETION:
 		o->mode = RUN_COMPLETION;
 		o->shell = value;
@@ -398,6 +404,10 @@ static int check_input(struct options *o, struct reason *why)
 	if (o->command || o->target.kind != TARGET_SYSTEM || o->target.cpus.nr)
 		return reason_set(why, -EINVAL,
 				  "-i and a target exclude each other: a recording has its own");
+	if (o->output)
+		return reason_set(
+			why, -EINVAL,
+			"-i and -o exclude each other: the key O writes what a recording holds");
 	if (o->event_given || o->rate_given)
 		return reason_set(
 			why, -EINVAL,
@@ -435,6 +445,7 @@ int options_parse(struct options *o, int argc, char **argv, struct reason *why)
 			      .rate = 999,
 			      .call_graph = CALL_GRAPH_AUTO,
 			      .stack_bytes = STACK_BYTES_DEFAULT },
+		.argv = argv,
 		.delay_s = 1,
 		.window_s = 10,
 		.view = QUERY_TREE,

@@ -23,7 +23,9 @@ struct options {
 	enum run_mode mode;
 	struct target target;
 	char **command; /* CMD ARGS, NULL-terminated, borrowed from argv; NULL without */
+	char **argv;    /* all words of the command line, NULL-terminated */
 	const char *command_output;     /* NULL: discarded */
+	const char *output;             /* a recording to make; NULL: none */
 	const char *input;              /* a recording, "-": standard input; NULL: live */
 	const char *sysroot, *kallsyms; /* of the recorded machine; NULL: not given */
 	double speed; /* to play it at; INFINITY: as fast as it goes; 0: it is shown whole */

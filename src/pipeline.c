@@ -18,12 +18,16 @@
 #include "unwind/chain.h"
 #include "unwind/unwind.h"
 
-#define MAX_FRAMES 1024u  /* of one stack; the kernel's own limit is lower */
+#define MAX_FRAMES 1024u /* of one stack; the kernel's own limit is lower */
+/* perf, where it unwinds a recording of what is carried here, never reads a copy's last word
+ * (access_mem(), tools/perf/util/unwind-libunwind-local.c). */
+#define WORD_MORE 8
 #define RECORDS_A_LOOK 32 /* between two looks at the clock */
 #define RESCANS_A_TIDY 8
 
 struct pipeline_private {
 	struct pipeline_config config;
+	struct pipeline_sink sink; /* .record NULL: none */
 	VEC(struct record_kind) kinds;
 	struct place places[MAX_FRAMES];     /* of the sample in hand */
 	struct frame frames[MAX_FRAMES + 1]; /* the sample in hand; one more for a pseudo frame */
@@ -137,6 +141,11 @@ void pipeline_done(struct pipeline *pl)
 void pipeline_machine(struct pipeline *pl, enum unwind_machine machine)
 {
 	pl->p->machine = machine;
+}
+
+void pipeline_keep(struct pipeline *pl, const struct pipeline_sink *sink)
+{
+	pl->p->sink = sink ? *sink : (struct pipeline_sink){ 0 };
 }
 
 static bool same_kind(const struct record_kind *a, const struct record_kind *b)
@@ -257,7 +266,7 @@ static void tell_trim(struct trim *t, const struct record *r, const struct unwin
 	uint64_t sp = unwind_sp(regs);
 
 	if (u->end == UNWIND_COMPLETE)
-		trim_read_to(t, r->sid.tid, sp + u->read_bytes);
+		trim_read_to(t, r->sid.tid, sp + u->read_bytes + WORD_MORE);
 	else if (u->end != UNWIND_WAIT && u->end != UNWIND_DEEP)
 		trim_ended(t, r->sid.tid, sp + ((r->sample.stack.bytes.size + 7) & ~7u));
 }
@@ -375,6 +384,8 @@ static void take_record(struct pipeline *pl, const struct ordered *o)
 	struct record r;
 
 	pl->counts.records++;
+	if (pl->p->sink.record)
+		pl->p->sink.record(pl->p->sink.ctx, o->bytes, o->size, o->time_ns);
 	if (record_decode(&kind->layout, o->bytes, o->size, &r)) {
 		pl->counts.bad++;
 		return;
@@ -552,5 +563,7 @@ void pipeline_tidy(struct pipeline *pl, uint64_t now_ns)
 	for (size_t i = 0; i < nr; i++)
 		space_scan(pl->space, wanting[i], now_ns);
 	see_names(pl, now_ns);
+	if (p->sink.tidy)
+		p->sink.tidy(p->sink.ctx, now_ns);
 	forget(&p->forget, pl, &p->park, now_ns);
 }

@@ -76,12 +76,23 @@ struct pipeline { /* read freely; changed by pipeline_ functions only */
 	struct pipeline_private *p;
 };
 
+/* Who keeps records as they arrived. */
+struct pipeline_sink {
+	/* Each record in time order, before it is applied; borrowed during the call. */
+	void (*record)(void *ctx, const void *bytes, uint32_t size, uint64_t time_ns);
+	void (*tidy)(void *ctx, uint64_t now_ns); /* in each pipeline_tidy() */
+	void *ctx;
+};
+
 /* 0 or -ENOMEM (then as after pipeline_done()). */
 int pipeline_init(struct pipeline *pl, const struct pipeline_config *c);
 void pipeline_done(struct pipeline *pl);
 
 /* Whose registers samples carry from now on, where it is not this machine. */
 void pipeline_machine(struct pipeline *pl, enum unwind_machine machine);
+
+/* From now on records go to @sink, too (copied); NULL: to none. */
+void pipeline_keep(struct pipeline *pl, const struct pipeline_sink *sink);
 
 /* Makes a kind known; its index, or -ENOMEM. Equal kinds get equal indices. */
 int pipeline_kind(struct pipeline *pl, const struct record_kind *kind);

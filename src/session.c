@@ -139,6 +139,16 @@ const struct event *session_event(const struct session *s, size_t i, uint64_t *r
 	return s->source->event ? s->source->event(s, i, ret_samples) : NULL;
 }
 
+const struct sampler *session_sampler(const struct session *s)
+{
+	return s->source->sampler ? s->source->sampler(s) : NULL;
+}
+
+const char *session_sampled(const struct session *s, uint32_t serial)
+{
+	return s->source->sampled ? s->source->sampled(s, serial) : NULL;
+}
+
 uint32_t session_nr_cpus(const struct session *s)
 {
 	return s->source->nr_cpus(s);

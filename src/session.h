@@ -119,6 +119,10 @@ const struct sampling *session_sampling(const struct session *s);
 const struct event *session_event(const struct session *s, size_t i, uint64_t *ret_samples);
 
 uint32_t session_nr_cpus(const struct session *s); /* 0: not known */
+/* What is open, and the name of what a sampling of that serial samples; NULL of a recording. */
+const struct sampler *session_sampler(const struct session *s);
+const char *session_sampled(const struct session *s, uint32_t serial);
+
 struct session_counts session_counts(const struct session *s);
 
 /* Memory and CPU of ptop itself: nanoseconds used so far, bytes resident. */

@@ -229,6 +229,7 @@ static int open_live(struct session *s, struct reason *why)
 	if (!s->of_source)
 		return reason_set(why, -ENOMEM, "out of memory");
 	s->pipeline = &of(s)->pipeline;
+	target.tell_data = o->output && o->sampling.call_graph == CALL_GRAPH_DWARF;
 	if (o->command) {
 		err = command_fork(&s->command, o->command, o->command_output, why);
 		if (err)
@@ -535,6 +536,18 @@ static uint32_t nr_cpus(const struct session *s)
 	return (uint32_t)sampler_nr_cpus(of(s)->sampler);
 }
 
+static const struct sampler *sampler(const struct session *s)
+{
+	return of(s)->sampler;
+}
+
+static const char *sampled(const struct session *s, uint32_t serial)
+{
+	const uint64_t *event = map_find(&of(s)->serials, serial);
+
+	return event ? of(s)->events.at[*event].name : NULL;
+}
+
 const struct source source_live = {
 	.open = open_live,
 	.close = close_live,
@@ -548,6 +561,8 @@ const struct source source_live = {
 	.when = when,
 	.change = change,
 	.sampling = sampling,
+	.sampler = sampler,
+	.sampled = sampled,
 	.nr_cpus = nr_cpus,
 	.dropped = dropped,
 };

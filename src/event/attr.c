@@ -52,18 +52,19 @@ struct perf_event_attr attr_owner(const struct kernel_features *f, uint32_t wate
 	return attr;
 }
 
-struct perf_event_attr attr_tracking(const struct kernel_features *f, enum target_kind kind)
+struct perf_event_attr attr_tracking(const struct kernel_features *f, const struct target *t)
 {
 	struct perf_event_attr attr = attr_dummy(f);
 
 	attr.disabled = 0;
 	attr.mmap = 1;
 	attr.mmap2 = 1;
+	attr.mmap_data = t->tell_data;
 	attr.comm = 1;
 	attr.comm_exec = 1;
 	attr.task = 1;
 	attr.namespaces = f->namespaces;
-	if (kind == TARGET_SYSTEM) {
+	if (t->kind == TARGET_SYSTEM) {
 		attr.ksymbol = f->ksymbol;
 		attr.bpf_event = f->bpf_event;
 		attr.cgroup = f->cgroup;

@@ -37,8 +37,8 @@ int perf_open(struct perf_event_attr *attr, pid_t pid, int cpu);
 /* A dummy that counts nothing and holds a ring; the ring wakes its reader each @watermark bytes. */
 struct perf_event_attr attr_owner(const struct kernel_features *f, uint32_t watermark);
 
-/* Side-band of the target, not disabled; inherited unless @kind is the whole system. */
-struct perf_event_attr attr_tracking(const struct kernel_features *f, enum target_kind kind);
+/* Side-band of the target, not disabled; inherited unless @t is the whole system. */
+struct perf_event_attr attr_tracking(const struct kernel_features *f, const struct target *t);
 
 /*
  * Whether the kernel takes a sample of each single event if its period is asked for in the samples,

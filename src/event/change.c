@@ -55,9 +55,8 @@ static void keep_ids(struct sampler *sp, struct event_set *old)
 		.ids = old->event_ids,
 		.nr_ids = old->slots.nr * old->cpus->nr,
 		.serial = old->serial,
+		.attr = old->attr,
 	};
-	if (!(old->attr.sample_type & PERF_SAMPLE_PERIOD))
-		sp->closed[0].fixed_period = old->attr.sample_period;
 	old->event_ids = NULL;
 }
 

@@ -192,7 +192,7 @@ static int open_all(struct sampler *sp, struct sampling *s, struct reason *why)
 	if (err)
 		goto out;
 	sp->current = *s;
-	tracking = attr_tracking(&sp->features, sp->target.kind);
+	tracking = attr_tracking(&sp->features, &sp->target);
 	set_init(&sp->tracking, &tracking, 0, LAYOUT_PLAIN, &sp->cpus, &sp->ids);
 	/* Without a ring a running event costs little and gives nothing: so none has to be enabled
 	 * one by one. */
@@ -372,6 +372,18 @@ uint32_t sampler_serial(const struct sampler *sp)
 	return sp->sampling.serial;
 }
 
+const struct perf_event_attr *sampler_attr(const struct sampler *sp, uint32_t serial)
+{
+	if (!serial)
+		return &sp->tracking.attr;
+	if (serial == sp->sampling.serial)
+		return &sp->sampling.attr;
+	for (size_t i = 0; i < KEPT_GENERATIONS; i++)
+		if (sp->closed[i].serial == serial)
+			return &sp->closed[i].attr;
+	return NULL;
+}
+
 static uint64_t fixed_period(const struct perf_event_attr *attr)
 {
 	return attr->sample_type & PERF_SAMPLE_PERIOD ? 0 : attr->sample_period;
@@ -379,12 +391,9 @@ static uint64_t fixed_period(const struct perf_event_attr *attr)
 
 uint64_t sampler_fixed_period(const struct sampler *sp, uint32_t serial)
 {
-	if (serial == sp->sampling.serial)
-		return fixed_period(&sp->sampling.attr);
-	for (size_t i = 0; i < KEPT_GENERATIONS; i++)
-		if (sp->closed[i].serial == serial)
-			return sp->closed[i].fixed_period;
-	return 0;
+	const struct perf_event_attr *attr = serial ? sampler_attr(sp, serial) : NULL;
+
+	return attr ? fixed_period(attr) : 0;
 }
 
 uint8_t sampler_layout_bits(const struct perf_event_attr *attr)

@@ -28,6 +28,7 @@ struct target {
 	struct u32_list ids;  /* PIDs or TIDs */
 	uid_t uid;            /* TARGET_USER */
 	struct u32_list cpus; /* empty: all online */
+	bool tell_data;       /* tracking tells of mappings of data, too: perf unwinds by them */
 	bool on_exec;         /* PIDS of one stopped child: sampling starts at its exec */
 };
 void target_done(struct target *t);
@@ -133,6 +134,12 @@ bool sampler_target_alive(const struct sampler *sp); /* always for TARGET_SYSTEM
 /* By the id in a record's sample_id: its layout, and the serial of the sampling (0: tracking or
  * owner).  NULL: not ours. */
 const struct layout *sampler_layout(const struct sampler *sp, uint64_t id, uint32_t *ret_serial);
+/*
+ * As the events of that serial were opened (0: tracking), for recordings; NULL: closed too long
+ * ago.  Borrowed until the next change.
+ */
+struct perf_event_attr;
+const struct perf_event_attr *sampler_attr(const struct sampler *sp, uint32_t serial);
 /*
  * The weight of each sample of that serial where its records carry none (record.sample.period is 0
  * then): a software event with -c N > 1, which the kernel would sample each time if asked for

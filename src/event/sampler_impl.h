@@ -32,7 +32,7 @@ struct generation { /* a sampling that is closed */
 	uint64_t *ids;
 	size_t nr_ids;
 	uint32_t serial;
-	uint64_t fixed_period;
+	struct perf_event_attr attr;
 };
 
 struct sampler {

@@ -70,7 +70,8 @@ void synth_mmap2(struct blob *b, const struct layout *l, const struct sample_id 
 	bool by_build_id = m->build_id_size && m->build_id_size <= BUILD_ID_BYTES;
 
 	begin(b, RECORD_MMAP2,
-	      (uint16_t)(PERF_RECORD_MISC_USER | (by_build_id ? MISC_MMAP_BUILD_ID : 0)));
+	      (uint16_t)(PERF_RECORD_MISC_USER | (by_build_id ? MISC_MMAP_BUILD_ID : 0) |
+			 (m->data ? PERF_RECORD_MISC_MMAP_DATA : 0)));
 	blob_u32(b, m->pid);
 	blob_u32(b, m->pid);
 	blob_u64(b, m->start);
@@ -87,7 +88,7 @@ void synth_mmap2(struct blob *b, const struct layout *l, const struct sample_id 
 		blob_u64(b, m->ino);
 		blob_u64(b, m->ino_generation);
 	}
-	blob_u32(b, PROT_READ | PROT_EXEC);
+	blob_u32(b, m->data ? PROT_READ : PROT_READ | PROT_EXEC);
 	blob_u32(b, MAP_PRIVATE);
 	blob_text(b, m->path, PATH_MAX_BYTES, ALIGN);
 	put_who(b, l, who);

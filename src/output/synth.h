@@ -17,8 +17,9 @@
 void synth_comm(struct blob *b, const struct layout *l, const struct sample_id *who, uint32_t pid,
 		uint32_t tid, const char *comm);
 
-/* An executable mapping of a process. */
+/* A mapping of a process, of code unless it says otherwise. */
 struct synth_map {
+	bool data;
 	uint32_t pid;
 	uint64_t start, len, pgoff;
 	uint32_t maj, min;

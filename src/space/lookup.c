@@ -200,6 +200,30 @@ bool space_find_file(const struct space *s, pid_t pid, bool (*fits)(const char *
 	return false;
 }
 
+bool space_next_process(const struct space *s, size_t *pos, uint32_t *ret)
+{
+	while (*pos < s->processes.nr) {
+		uint32_t at = (uint32_t)(*pos)++;
+		const struct process *p = &s->processes.at[at];
+
+		if (!p->used || p->dead || p->folded || p->pid <= 0)
+			continue;
+		*ret = at;
+		return true;
+	}
+	return false;
+}
+
+bool space_next_mapping(const struct space *s, uint32_t process, size_t *pos, struct mapping *ret)
+{
+	const struct maps *maps = process < s->processes.nr ? s->processes.at[process].maps : NULL;
+
+	if (!maps || *pos >= maps->nr)
+		return false;
+	*ret = maps->at[(*pos)++];
+	return true;
+}
+
 size_t space_bytes(const struct space *s)
 {
 	size_t n = sizeof(*s) + strpool_bytes(s->strings) + s->tasks.cap * sizeof(s->tasks.at[0]) +

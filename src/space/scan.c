@@ -82,6 +82,47 @@ uint32_t comm_read(struct space *s, pid_t pid, pid_t tid)
 	return comm_file(s, path);
 }
 
+void space_threads(struct space *s, pid_t pid,
+		   void (*fn)(void *ctx, pid_t pid, pid_t tid, const char *comm), void *ctx)
+{
+	struct dirent *entry;
+	uint32_t tid, comm;
+	char path[64];
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	tasks = opendir(path);
+	while (tasks && (entry = readdir(tasks))) {
+		if (parse_u32(entry->d_name, &tid) || tid > INT32_MAX)
+			continue;
+		comm = comm_read(s, pid, (pid_t)tid);
+		if (comm != NONE)
+			fn(ctx, pid, (pid_t)tid, strpool_get(s->strings, comm));
+	}
+	if (tasks)
+		closedir(tasks);
+}
+
+void space_data_maps(pid_t pid, void (*fn)(void *ctx, pid_t pid, const struct data_map *m),
+		     void *ctx)
+{
+	char path[PATH_BYTES_MAX];
+	struct buffer b = { 0 };
+	struct procfs_map m;
+	size_t pos = 0;
+	int err = buffer_read(&b, pid, "maps");
+
+	while (!err && procfs_next_map(b.at, b.size, &pos, &m)) {
+		struct data_map found = { m.start, m.end, m.pgoff, m.ino, m.maj, m.min, path };
+
+		if (m.exec || !m.ino)
+			continue;
+		procfs_unescape(path, sizeof(path), m.path, m.path_size);
+		fn(ctx, pid, &found);
+	}
+	free(b.at);
+}
+
 static uint32_t threads_read(pid_t pid)
 {
 	char path[64];

@@ -137,6 +137,26 @@ bool space_find_file(const struct space *s, pid_t pid, bool (*fits)(const char *
 		     uint32_t *generation, struct mapping *ret);
 
 /*
+ * Walks what is there, from *@pos 0 on: the ids of processes that live, and the mappings of one in
+ * order of address.  False at the end.
+ */
+bool space_next_process(const struct space *s, size_t *pos, uint32_t *ret);
+bool space_next_mapping(const struct space *s, uint32_t process, size_t *pos, struct mapping *ret);
+
+/* The threads of a process and their names as /proc tells now; keeps nothing. */
+void space_threads(struct space *s, pid_t pid,
+		   void (*fn)(void *ctx, pid_t pid, pid_t tid, const char *comm), void *ctx);
+
+/* Its mappings of files that are not code, likewise. */
+struct data_map {
+	uint64_t start, end, pgoff, ino;
+	uint32_t maj, min;
+	const char *path;
+};
+void space_data_maps(pid_t pid, void (*fn)(void *ctx, pid_t pid, const struct data_map *m),
+		     void *ctx);
+
+/*
  * Called when a process first maps an image: the moment to open the file, while it is still there.
  * @pid and @start tell the map_files entry.
  */

@@ -13,7 +13,7 @@
 
 #include "symbol/naming.h"
 
-enum { KSYM_TYPE_BPF = 1, KSYM_UNREGISTER = 1, KSYM_NAME_MAX = 512 };
+enum { KSYM_TYPE_BPF = 1, KSYM_UNREGISTER = 1, KSYM_NAME_MAX = 512, KERNEL_CODE_MOST = 1 << 20 };
 
 struct symbols *symbols_new(const struct space *space, struct images *images)
 {
@@ -434,6 +434,30 @@ bool symbols_refresh(struct symbols *sy, uint64_t now_ns)
 	changed |= jit_refresh(sy, now_ns);
 	sy->generation += changed;
 	return changed;
+}
+
+bool symbols_next_code(const struct symbols *sy, size_t *pos, struct kernel_code *ret)
+{
+	static const char bpf[] = "[bpf]", built_in[] = "[__builtin__";
+	const struct kallsyms *k = &sy->kallsyms;
+
+	while (*pos + 1 < k->at.nr) {
+		uint32_t i = (uint32_t)(*pos)++;
+		const struct ksym *sym = &k->at.at[i];
+		uint64_t size = k->at.at[i + 1].addr - sym->addr;
+		const char *module = sym->name ? kallsyms_module(k, i) : "";
+
+		if (strcmp(module, bpf) != 0 && strncmp(module, built_in, strlen(built_in)) != 0)
+			continue;
+		*ret = (struct kernel_code){
+			.addr = sym->addr,
+			.size = size < KERNEL_CODE_MOST ? (uint32_t)size : KERNEL_CODE_MOST,
+			.name = kallsyms_name(k, i),
+			.bpf = !strcmp(module, bpf),
+		};
+		return true;
+	}
+	return false;
 }
 
 bool symbols_info(const struct symbols *sy, uint32_t function, struct function_info *ret)

@@ -125,6 +125,18 @@ bool symbols_refresh(struct symbols *sy, uint64_t now_ns);
 const char *symbols_source(const struct symbols *sy, uint32_t image);
 bool symbols_jit(const struct symbols *sy, uint32_t image);
 
+/*
+ * Walks the kernel's code that is in no file, from *@pos 0 on: BPF programs and trampolines that
+ * /proc/kallsyms told of.  False at the end.
+ */
+struct kernel_code {
+	uint64_t addr;
+	uint32_t size;
+	const char *name;
+	bool bpf;
+};
+bool symbols_next_code(const struct symbols *sy, size_t *pos, struct kernel_code *ret);
+
 struct function_info {
 	const char *name;   /* scrubbed UTF-8, demangled */
 	const char *module; /* "libc.so.6", "[kernel]", "[nf_tables]", "[bpf]", "[jit]", "" for

@@ -17,6 +17,7 @@ live_tests = \
 	tests/live/modules.py \
 	tests/live/names.py \
 	tests/live/quit.py \
+	tests/live/record.py \
 	tests/live/replay.py \
 	tests/live/rights.py \
 	tests/live/screen.py \

@@ -143,16 +143,21 @@ static void test_attr_of_rates(void **state)
 static void test_attr_of_side_band(void **state)
 {
 	struct kernel_features all = { true, true, true, true, true }, none = { 0 };
-	struct perf_event_attr attr = attr_tracking(&all, TARGET_SYSTEM);
+	struct target t = { .kind = TARGET_SYSTEM };
+	struct perf_event_attr attr = attr_tracking(&all, &t);
 
 	(void)state;
 	assert_true(attr.mmap && attr.mmap2 && attr.comm && attr.comm_exec && attr.task);
 	assert_true(attr.ksymbol && attr.bpf_event && attr.cgroup && attr.namespaces &&
 		    !attr.inherit);
 	assert_true(attr.exclude_kernel && attr.exclude_hv);
-	attr = attr_tracking(&all, TARGET_PIDS);
+	assert_false(attr.mmap_data);
+	t = (struct target){ .kind = TARGET_PIDS, .tell_data = true };
+	attr = attr_tracking(&all, &t);
+	assert_true(attr.mmap_data);
 	assert_true(attr.inherit && !attr.ksymbol && !attr.bpf_event);
-	attr = attr_tracking(&none, TARGET_SYSTEM);
+	t = (struct target){ .kind = TARGET_SYSTEM };
+	attr = attr_tracking(&none, &t);
 	assert_false(attr.ksymbol || attr.bpf_event || attr.cgroup || attr.namespaces);
 	assert_int_equal(attr.read_format, PERF_FORMAT_ID);
 	attr = attr_owner(&all, 4096);

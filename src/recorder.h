@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Writes what a live session collects as a perf.data recording, while it goes on (-o FILE): the
+ * records as the kernel gave them, in order of time, and before them what was there already when
+ * sampling began.
+ *
+ * The file bears its name from the beginning and can be opened at any time; at most one second of
+ * records is not in it yet.  An error of writing is said once in the session's notes, and what came
+ * until then stays readable.
+ */
+#ifndef PTOP_RECORDER_H
+#define PTOP_RECORDER_H
+
+#include "session.h"
+
+struct recorder;
+
+/* Begins, after session_open() and before the first record is taken.  Borrows @s and @path.  0, or
+ * -errno with a sentence. */
+int recorder_open(struct recorder **ret, struct session *s, const char *path, struct reason *why);
+
+/* Finishes the file, before session_close(); NULL is fine.  0, or -errno with a sentence where it
+ * is not complete. */
+int recorder_close(struct recorder *r, struct reason *why);
+
+#endif

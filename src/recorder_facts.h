@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a recording made here tells of this machine, and of what was there before its first record.
+ */
+#ifndef PTOP_RECORDER_FACTS_H
+#define PTOP_RECORDER_FACTS_H
+
+#include "options.h"
+#include "output/perfdata_write.h"
+#include "output/synth.h"
+#include "pipeline.h"
+
+/* Begins a recording in @fd (taken once that succeeds).  0 or -errno. */
+int facts_begin(struct perfdata_writer **ret, int fd, const struct options *o, size_t nr_ids);
+
+/* Where the kernel, its modules and its BPF programs are, as records without a time. */
+int facts_kernel(struct perfdata_writer *w, const struct layout *l, const struct symbols *symbols);
+
+/* The processes that live, their threads' names and their mappings, with @data also those that are
+ * not code. */
+int facts_processes(struct perfdata_writer *w, const struct layout *l, struct space *space,
+		    bool data);
+
+/* Build-ids of the kernel and its modules. */
+int facts_kernel_ids(struct perfdata_writer *w);
+
+/* And of the files that samples fell into and that were read until now. */
+int facts_build_ids(struct perfdata_writer *w, const struct pipeline *pl);
+
+/* The mapping @m of @pid as an MMAP2 of the image's file. */
+void facts_map(struct blob *b, const struct layout *l, const struct space *space, uint32_t pid,
+	       const struct mapping *m);
+
+#endif
