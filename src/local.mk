@@ -12,6 +12,7 @@ libptop_a_SOURCES += \
 	src/control.c src/control.h \
 	src/forget.c src/forget.h \
 	src/hold.c src/hold.h \
+	src/inlining.c src/inlining.h \
 	src/kept.c src/kept.h \
 	src/live.c src/live.h \
 	src/loop.c src/loop.h \

@@ -9,6 +9,7 @@
 #include "base/strpool.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "inlining.h"
 
 /* Groups made before their ids are dealt anew; folds of groups are lost then, memory is not. */
 #define MAX_GROUPS 65536
@@ -45,6 +46,7 @@ struct names {
 	VEC(uint32_t) pending;                    /* nodes whose image is not final */
 	uint32_t symbols_generation, names_moved; /* of the symbols, when last asked */
 	struct naming naming;
+	struct inlining inlining;
 
 	struct known_entry entries[NR_ENTRIES]; /* by a hash of the place */
 	struct known_place places[NR_PLACES];   /* of the kernel, by a hash of the address */
@@ -86,6 +88,7 @@ void names_free(struct names *n)
 	vec_done(&n->function_of);
 	vec_done(&n->unnamed);
 	vec_done(&n->pending);
+	inlining_done(&n->inlining);
 	map_done(&n->group_ids);
 	map_done(&n->function_places);
 	vec_done(&n->groups);
@@ -98,6 +101,7 @@ void names_reset(struct names *n)
 {
 	vec_clear(&n->function_of);
 	vec_clear(&n->pending);
+	inlining_reset(&n->inlining);
 	n->naming.generation++;
 }
 
@@ -170,7 +174,8 @@ const struct naming *names_update(struct names *n)
 		ask_again(n);
 	n->names_moved = symbols_names_moved(n->symbols);
 	n->symbols_generation = generation;
-	if (name_new_nodes(n) || note_unnamed(n))
+	if (name_new_nodes(n) || inlining_update(&n->inlining, n->symbols, n->stacks, &n->naming) ||
+	    note_unnamed(n))
 		return NULL;
 	n->naming.function_of = n->function_of.at;
 	n->naming.nr_functions = (uint32_t)n->unnamed.nr;

@@ -43,7 +43,8 @@ enum orientation {
 #define QUERY_ANY_EVENT 0xff
 #define QUERY_NO_GROUP UINT32_MAX
 
-/* Which function a trie node is; ids are dense enough to index arrays. */
+/* Which function a trie node is, and which are inlined in it; ids are dense enough to index arrays.
+ */
 struct naming {
 	const uint32_t *function_of; /* by node id, as many as the trie has nodes */
 	uint32_t nr_functions;       /* function ids are below */
@@ -52,6 +53,13 @@ struct naming {
 	uint32_t generation;
 	/* By function id: not 0 where only an address is known.  NULL: all are named. */
 	const uint8_t *unnamed;
+	/*
+	 * What was inlined at a node: functions inside of its own, each of them a frame of its own.
+	 * By node id an index into .chains, 0: nothing; there: how many, at least one, then the
+	 * functions, the outermost first.  NULL: nothing is anywhere.
+	 */
+	const uint32_t *chain_of;
+	const uint32_t *chains;
 };
 
 struct query {

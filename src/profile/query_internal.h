@@ -21,7 +21,7 @@
 struct node_weight {
 	uint64_t weight;
 	uint32_t samples;
-	uint32_t visit; /* index into .visits, while the node is there */
+	uint32_t visit; /* index into .visits of its innermost function, while the node is there */
 };
 
 /* Samples of one node within one group, as they are counted.  Never across two cache lines. */
@@ -37,7 +37,8 @@ struct pair {
 	uint32_t node;
 };
 
-/* A node with weight in or below it; visits[0] is the root. */
+/* A node with weight in or below it, or a function inlined there: then the node's own function
+ * comes first and the weight is in the last.  visits[0] is the root. */
 struct visit {
 	uint64_t self, total;
 	uint32_t self_samples, total_samples;

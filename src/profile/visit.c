@@ -70,7 +70,12 @@ static bool mark(struct query_cache *c, uint32_t node)
 	return true;
 }
 
-/* Marks the touched nodes and their ancestors; returns how many there are. */
+static const uint32_t *chain_at(const struct naming *n, uint32_t node)
+{
+	return n->chain_of && n->chain_of[node] ? &n->chains[n->chain_of[node]] : NULL;
+}
+
+/* Marks the touched nodes and their ancestors; returns how many visits they make. */
 static size_t mark_touched(const struct job *job)
 {
 	struct query_cache *c = job->cache;
@@ -78,8 +83,11 @@ static size_t mark_touched(const struct job *job)
 
 	mark(c, STACKS_NONE);
 	for (size_t i = 0; i < c->touched.nr; i++) {
-		for (uint32_t n = c->touched.at[i]; mark(c, n); n = job->nodes[n].parent)
-			nr++;
+		for (uint32_t n = c->touched.at[i]; mark(c, n); n = job->nodes[n].parent) {
+			const uint32_t *chain = chain_at(job->naming, n);
+
+			nr += 1 + (chain ? chain[0] : 0);
+		}
 	}
 	return nr;
 }
@@ -93,28 +101,56 @@ static bool find_recurs(const struct visit *visits, const struct visit *v)
 	return false;
 }
 
-/* Moves a node's weight to the end of the list. */
+/* Whether a node's visits are recursions, which is kept as long as no name changes.  Of inlined
+ * functions that is kept only where none of them is. */
+static void mark_recurs(const struct job *job, uint32_t node, uint32_t first)
+{
+	struct query_cache *c = job->cache;
+	bool any = false;
+
+	if (c->recurs[node] == RECURS_NO)
+		return;
+	if (c->recurs[node] == RECURS_YES && first + 1 == c->visits.nr) {
+		c->visits.at[first].recurs = true;
+		return;
+	}
+	for (size_t i = first; i < c->visits.nr; i++) {
+		struct visit *v = &c->visits.at[i];
+
+		v->recurs = find_recurs(c->visits.at, v);
+		any |= v->recurs;
+	}
+	c->recurs[node] = any ? RECURS_YES : RECURS_NO;
+}
+
+static inline void visit_push(struct query_cache *c, uint32_t parent, uint32_t function)
+{
+	c->visits.at[c->visits.nr++] = (struct visit){ .parent = parent, .function = function };
+}
+
+/* Moves a node's weight to the end of the list: to the last of its functions. */
 static void visit_add(const struct job *job, uint32_t node)
 {
 	struct query_cache *c = job->cache;
 	struct node_weight *w = &c->nodes[node];
-	struct visit *v = &c->visits.at[c->visits.nr];
+	uint32_t first = (uint32_t)c->visits.nr;
+	struct visit *v;
 
-	*v = (struct visit){
-		.self = w->weight,
-		.total = w->weight,
-		.self_samples = w->samples,
-		.total_samples = w->samples,
-		.function = UINT32_MAX,
-	};
-	*w = (struct node_weight){ .visit = (uint32_t)c->visits.nr++ };
-	if (node == STACKS_NONE)
-		return;
-	v->parent = c->nodes[job->nodes[node].parent].visit;
-	v->function = job->naming->function_of[node];
-	if (c->recurs[node] == RECURS_UNKNOWN)
-		c->recurs[node] = find_recurs(c->visits.at, v) ? RECURS_YES : RECURS_NO;
-	v->recurs = c->recurs[node] == RECURS_YES;
+	if (node == STACKS_NONE) {
+		visit_push(c, 0, UINT32_MAX);
+	} else {
+		const uint32_t *chain = chain_at(job->naming, node);
+
+		visit_push(c, c->nodes[job->nodes[node].parent].visit,
+			   job->naming->function_of[node]);
+		for (uint32_t i = 1; chain && i <= chain[0]; i++)
+			visit_push(c, (uint32_t)c->visits.nr - 1, chain[i]);
+		mark_recurs(job, node, first);
+	}
+	v = &c->visits.at[c->visits.nr - 1];
+	v->self = v->total = w->weight;
+	v->self_samples = v->total_samples = w->samples;
+	*w = (struct node_weight){ .visit = (uint32_t)c->visits.nr - 1 };
 }
 
 /* Takes the marked nodes in rising order and leaves no mark. */

@@ -4,6 +4,7 @@ libptop_a_SOURCES += \
 	src/symbol/fold.c \
 	src/symbol/foreign_file.c src/symbol/foreign_file.h \
 	src/symbol/functions.c src/symbol/functions.h \
+	src/symbol/inlined.c \
 	src/symbol/jit.c \
 	src/symbol/jitdump.c src/symbol/jitdump.h \
 	src/symbol/jitdump_file.c \

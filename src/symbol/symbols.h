@@ -84,6 +84,15 @@ uint64_t symbols_place(struct symbols *sy, pid_t pid, uint32_t image, uint64_t o
 uint32_t symbols_function(struct symbols *sy, uint32_t image, uint64_t offset);
 
 /*
+ * The functions that were inlined at a place, inside of symbols_function(), the outermost first.
+ * Returns how many; -EAGAIN while that is not known yet (asked for then).  Its generation rises
+ * when that may have changed.
+ */
+int symbols_inlined(struct symbols *sy, uint32_t image, uint64_t offset,
+		    uint32_t ret[INLINES_DEPTH_MAX]);
+uint32_t symbols_inlined_generation(const struct symbols *sy);
+
+/*
  * Where the symbol that covers a place begins, as an offset in the same image; false where none
  * is known to.
  */

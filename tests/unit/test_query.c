@@ -49,7 +49,7 @@ static int setup(void **state)
 	f->store = store_new(1 << 20);
 	f->stacks = stacks_new();
 	f->cache = query_cache_new();
-	f->naming = (struct naming){ f->function_of, NR_FUNCTIONS, 1, NULL };
+	f->naming = (struct naming){ f->function_of, NR_FUNCTIONS, 1, NULL, NULL, NULL };
 	f->query = (struct query){ .to_ns = 1000, .event = 0 };
 	add(f, 100, 10, 1, SAMPLE_USER, "mab");
 	add(f, 200, 20, 1, SAMPLE_USER, "mAb");

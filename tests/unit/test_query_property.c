@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Random profiles and queries against a model that keeps every sample with its frames and answers
- * by walking them all.  Between queries the profile grows, functions are renamed, the trie is
- * pruned and the oldest chunks drop out, all with one and the same query cache.
+ * by walking them all.  Between queries the profile grows, functions are renamed and others inlined
+ * in them, the trie is pruned and the oldest chunks drop out, all with one and the same query
+ * cache.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,6 +20,7 @@
 #define IMAGES 2
 #define OFFSETS 8
 #define FUNCTIONS 6
+#define INLINED 3 /* functions at one place, at most */
 #define TASKS 6
 #define GROUPS 3
 
@@ -34,13 +36,15 @@ struct model {
 	size_t nr_samples;
 	uint64_t now_ns;
 	uint32_t function_at[IMAGES][OFFSETS];
+	uint32_t inlined_at[IMAGES][OFFSETS][1 + INLINED]; /* how many, and which */
 	uint32_t group_of[TASKS];
 	uint8_t unnamed[FUNCTIONS];
 	struct store *store;
 	struct stacks *stacks;
 	struct query_cache *cache;
 	struct naming naming;
-	uint32_t *function_of;
+	bool any_inlined;
+	uint32_t *function_of, *chain_of;
 	struct row *rows; /* of the answer expected; .parent is not an index but unused */
 	uint64_t *above;  /* path of a row's parent */
 	struct map found; /* path -> index in rows */
@@ -64,13 +68,28 @@ static void name_nodes(struct model *m)
 	for (size_t i = 1; i < nr; i++)
 		m->function_of[i] = m->function_at[nodes[i].image][nodes[i].offset];
 	m->naming.function_of = m->function_of;
+	m->chain_of = realloc(m->chain_of, nr * sizeof(*m->chain_of));
+	m->chain_of[0] = 0;
+	for (size_t i = 1; i < nr; i++) {
+		const uint32_t *list = m->inlined_at[nodes[i].image][nodes[i].offset];
+
+		m->chain_of[i] = list[0] ? (uint32_t)(list - &m->inlined_at[0][0][0]) : 0;
+	}
+	m->naming.chain_of = m->any_inlined ? m->chain_of : NULL;
+	m->naming.chains = &m->inlined_at[0][0][0];
 }
 
 static void rename_functions(struct model *m)
 {
 	for (int i = 0; i < IMAGES; i++) {
-		for (int j = 0; j < OFFSETS; j++)
+		for (int j = 0; j < OFFSETS; j++) {
 			m->function_at[i][j] = below(m, FUNCTIONS);
+			/* Index 0 of all lists stands for none. */
+			m->inlined_at[i][j][0] = m->any_inlined && i + j > 0 ? below(m, 1 + INLINED)
+									     : 0;
+			for (int k = 1; k <= INLINED; k++)
+				m->inlined_at[i][j][k] = below(m, FUNCTIONS);
+		}
 	}
 	m->naming.generation++;
 }
@@ -145,15 +164,32 @@ static void count_row(struct row *r, const struct stored *s, bool self, bool tot
 	r->total_samples += total;
 }
 
+/* All functions of a sample, innermost first. */
+static uint32_t functions_of(const struct model *m, const struct model_sample *s,
+			     uint32_t ret[MAX_DEPTH * (1 + INLINED)])
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < s->nr; i++) {
+		const struct frame *f = &s->frames[i];
+		const uint32_t *list = m->inlined_at[f->image][f->offset];
+
+		for (uint32_t j = list[0]; j > 0; j--)
+			ret[nr++] = list[j];
+		ret[nr++] = m->function_at[f->image][f->offset];
+	}
+	return nr;
+}
+
 /* Adds a sample's rows below @top. */
 static void count_frames(struct model *m, const struct query *q, const struct model_sample *s,
 			 uint64_t top, uint32_t group, uint32_t depth)
 {
+	uint32_t functions[MAX_DEPTH * (1 + INLINED)], nr = functions_of(m, s, functions);
 	uint64_t path = top;
 
-	for (uint32_t i = 0; i < s->nr; i++) {
-		uint32_t at = q->orientation == QUERY_TREE ? s->nr - 1 - i : i;
-		uint32_t f = m->function_at[s->frames[at].image][s->frames[at].offset];
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t f = functions[q->orientation == QUERY_TREE ? nr - 1 - i : i];
 		uint64_t above = q->orientation == QUERY_FUNCTIONS ? top : path;
 		bool again = false;
 		struct row *r;
@@ -161,12 +197,12 @@ static void count_frames(struct model *m, const struct query *q, const struct mo
 		path = query_path(above, f);
 		r = model_row(m, above, path, group, f, depth);
 		for (uint32_t j = 0; j < i; j++)
-			again |= m->function_at[s->frames[j].image][s->frames[j].offset] == f;
+			again |= functions[j] == f;
 		if (q->orientation == QUERY_FUNCTIONS) {
 			count_row(r, &s->stored, i == 0, !again);
 		} else {
-			r->has_children |= i + 1 < s->nr;
-			count_row(r, &s->stored, i + 1 == s->nr, true);
+			r->has_children |= i + 1 < nr;
+			count_row(r, &s->stored, i + 1 == nr, true);
 			depth++;
 		}
 	}
@@ -324,6 +360,7 @@ static void run_profile(uint32_t seed, size_t cap_bytes)
 		.stacks = stacks_new(),
 		.cache = query_cache_new(),
 		.naming = { .nr_functions = FUNCTIONS },
+		.any_inlined = seed / 2 % 2,
 	};
 
 	for (uint32_t i = 0; i < TASKS; i++)
@@ -350,6 +387,7 @@ static void run_profile(uint32_t seed, size_t cap_bytes)
 	map_done(&m.found);
 	free(m.samples);
 	free(m.function_of);
+	free(m.chain_of);
 	free(m.rows);
 	free(m.above);
 }
