@@ -20,6 +20,7 @@
 #define TARGET_LOOK_NS (250 * NS_PER_MS)
 /* Nobody waits for a refresh of a recording: it gets the names it needs. */
 #define SETTLE_RECORDED_NS (60 * NS_PER_S)
+#define SETTLE_FIRST_NS NS_PER_S /* what is inlined takes longer than names */
 
 struct batch {
 	struct session *session;
@@ -131,7 +132,11 @@ static int print(struct batch *b, uint64_t to_ns)
 	int err;
 
 	progress_end(&b->progress);
-	settle_names(s, clock_ns() + (recorded ? SETTLE_RECORDED_NS : SETTLE_NS));
+	settle_names(s,
+		     clock_ns() + (recorded ? SETTLE_RECORDED_NS
+				   : b->nr  ? SETTLE_NS
+					    : SETTLE_FIRST_NS),
+		     recorded || !b->nr);
 	own_cost_look(&b->cost, s, clock_ns());
 	err = recorded && s->options->format != FORMAT_FOLDED ? print_events(b, to_ns)
 							      : print_event(b, to_ns);
@@ -145,7 +150,7 @@ static int print_last(struct batch *b)
 {
 	uint64_t to_ns = settle_records(b->session);
 
-	settle_names(b->session, clock_ns() + SETTLE_NS);
+	settle_names(b->session, clock_ns() + SETTLE_NS, true);
 	pipeline_flush(b->session->pipeline);
 	return print(b, to_ns);
 }

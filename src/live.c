@@ -165,7 +165,7 @@ static void refresh(struct live *v)
 								     : v->loop.asked_ns;
 
 	if (!v->shown_ns)
-		settle_names(s, clock_ns() + SETTLE_NS);
+		settle_names(s, clock_ns() + SETTLE_NS, false);
 	own_cost_look(&v->cost, s, clock_ns());
 	count_rate(v, now);
 	query(v, now);

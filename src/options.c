@@ -217,6 +217,9 @@ static int apply_flag(struct options *o, enum option_id id)
 	case OPTION_FULL_NAMES:
 		o->full_names = true;
 		break;
+	case OPTION_NO_INLINE:
+		o->no_inline = true;
+		break;
 	case OPTION_ASCII:
 		o->ascii = true;
 		break;

@@ -42,7 +42,7 @@ struct options {
 	bool window_given;
 	enum orientation view;
 	enum grouping group;
-	bool show_own, show_idle, full_names, ascii, batch;
+	bool show_own, show_idle, full_names, no_inline, ascii, batch;
 	size_t history_bytes; /* 0: by the number of CPUs */
 	uint64_t count;       /* refreshes; 0: no end */
 	enum batch_format format;

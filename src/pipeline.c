@@ -108,6 +108,7 @@ int pipeline_init(struct pipeline *pl, const struct pipeline_config *c)
 		return -ENOMEM;
 	}
 	images_use_cache(pl->images, c->cache);
+	images_use_inlines(pl->images, c->inlined);
 	if (c->live)
 		space_on_image(pl->space, on_image, pl);
 	space_on_forget(pl->space, on_forget, pl);

@@ -34,6 +34,7 @@ struct pipeline_config {
 	struct loader *opener; /* opens them; borrowed.  NULL: this process does */
 	struct cache *cache;   /* keeps tables of what the loader read; borrowed, may be NULL */
 	bool full_names;       /* symbols_full_names() */
+	bool inlined;          /* images_use_inlines() */
 	struct trim *trim;     /* is told how far stacks were read; borrowed.  NULL: nobody is */
 	bool live;             /* /proc may be asked for what records did not tell */
 	bool patient;          /* rather wait for images than store what is not known whole */

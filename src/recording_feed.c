@@ -67,6 +67,7 @@ int feed_init(struct recording *r, const struct recording_helpers *with)
 		.own_pid = -1,
 		.max_stack = 127,
 		.full_names = r->options->full_names || r->options->format == FORMAT_SCRIPT,
+		.inlined = !r->options->no_inline && r->options->format != FORMAT_SCRIPT,
 		.loader = with->loader,
 		.cache = with->cache,
 		.patient = true,

@@ -5,12 +5,18 @@
 
 #include "clock.h"
 
-void settle_names(struct session *s, uint64_t until_ns)
+static bool waits(const struct session *s, bool inlined)
+{
+	return pipeline_naming(s->pipeline) ||
+	       (inlined && images_inlines_waiting(s->pipeline->images));
+}
+
+void settle_names(struct session *s, uint64_t until_ns, bool inlined)
 {
 	struct pollfd ready = { .fd = session_loader_fd(s), .events = POLLIN };
 
 	do {
-		if (!names_update(s->pipeline->names) || !pipeline_naming(s->pipeline))
+		if (!names_update(s->pipeline->names) || !waits(s, inlined))
 			return;
 		if (!session_poll(s, until_ns))
 			poll(&ready, 1, 5);

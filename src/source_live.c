@@ -158,6 +158,7 @@ static int open_pipeline(struct session *s, struct reason *why)
 		.cache = s->cache,
 		.own_pid = getpid(),
 		.full_names = s->options->full_names,
+		.inlined = !s->options->no_inline,
 		.trim = of(s)->rings.trim,
 		.live = true,
 		.on_record = on_record,

@@ -5,6 +5,7 @@
  * work().  Runs until its time is over: usage inlined SECONDS.  Built with -O2 -g.
  */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -48,6 +49,8 @@ int main(int argc, char **argv)
 {
 	time_t until = time(NULL) + (argc > 1 ? atoi(argv[1]) : 1);
 
+	puts("ready");
+	fflush(stdout);
 	while (time(NULL) < until)
 		sink = work(sink);
 	return 0;
