@@ -307,6 +307,20 @@ static struct walked walk_stack(struct pipeline *pl, const struct record *r)
 	return w;
 }
 
+bool pipeline_unwind(struct pipeline *pl, const struct record *r, struct place *places,
+		     uint32_t max, struct unwound *ret)
+{
+	struct unwind_regs regs;
+
+	if (!unwind_regs_of(&r->sample.user, pl->p->machine, &regs))
+		return false;
+	*ret = unwind_user(pl->p->unwinder, pl->space, (pid_t)r->sid.pid, &regs,
+			   &r->sample.stack.bytes, places, max);
+	if (ret->end == UNWIND_WAIT)
+		images_want(pl->images, ret->waiting);
+	return true;
+}
+
 static struct frame frame_of(struct pipeline *pl, const struct record *r, const struct place *at)
 {
 	struct frame f = { .image = at->image, .offset = at->offset };

@@ -24,6 +24,7 @@
 #include "space/space.h"
 #include "symbol/symbols.h"
 #include "unwind/unwind.h"
+#include "unwind/unwind.h"
 
 struct pipeline_config {
 	uint32_t nr_sources;
@@ -118,6 +119,13 @@ void pipeline_tidy(struct pipeline *pl, uint64_t now_ns);
 
 /* Samples parked and images still wanted: names shown now may get better. */
 bool pipeline_naming(const struct pipeline *pl);
+
+/*
+ * Of a sample in hand (in .on_record) whose registers and stack were copied: the user's frames.
+ * False where there are none to unwind by.  Where @ret->end is UNWIND_WAIT, an image is wanted.
+ */
+bool pipeline_unwind(struct pipeline *pl, const struct record *r, struct place *places,
+		     uint32_t max, struct unwound *ret);
 
 /*
  * No image will be read any more: stores what still waits for one, by what is known (a stack whose

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@
 #include "recording_impl.h"
 #include "recording_shares.h"
 
-enum { FRAMES_MAX = 127 };
+enum { FRAMES_MAX = 127, IMAGES_A_STACK = 64 };
 
 #define SETTLE_ONE_NS (2 * NS_PER_S) /* to read the image of a frame */
 
@@ -37,10 +38,12 @@ static void name_kernel(struct recording *r, uint64_t addr, struct script_frame 
 /* Not by pipeline_work(): this is inside of it. */
 static void await_images(struct recording *r)
 {
+	struct pollfd loader = { .fd = images_fd(r->pipeline.images), .events = POLLIN };
 	uint64_t now = clock_ns(), until = now + SETTLE_ONE_NS;
 
 	for (; images_wanting(r->pipeline.images) && now < until; now = clock_ns())
-		images_work(r->pipeline.images, until - now);
+		if (!images_work(r->pipeline.images, until - now) && loader.fd >= 0)
+			poll(&loader, 1, 10);
 	symbols_refresh(r->pipeline.symbols, now);
 }
 
@@ -106,6 +109,27 @@ static size_t walk(struct recording *r, const struct record *record,
 			return 0; /* no marker: perf takes the whole chain for garbage */
 	}
 	return nr;
+}
+
+/* The user's frames of a stack that was copied. */
+static size_t walk_copied(struct recording *r, const struct record *record,
+			  struct script_frame *frames, size_t most)
+{
+	struct place places[FRAMES_MAX];
+	struct unwound u;
+
+	for (int image = 0; image < IMAGES_A_STACK; image++) {
+		if (!pipeline_unwind(&r->pipeline, record, places, (uint32_t)most, &u))
+			return 0;
+		if (u.end != UNWIND_WAIT)
+			break;
+		await_images(r);
+	}
+	for (uint32_t i = 0; i < u.nr; i++) {
+		frames[i] = (struct script_frame){ .addr = places[i].offset };
+		name_user(r, record, &places[i], &frames[i]);
+	}
+	return u.nr;
 }
 
 static int longest_name(struct recording *r)
@@ -180,6 +204,9 @@ static void write_share(struct recording *r, const struct record *record, const 
 	s->nr_frames = 0;
 	if (s->has_chain) {
 		s->nr_frames = walk(r, record, frames);
+		if (type & PERF_SAMPLE_STACK_USER)
+			s->nr_frames += walk_copied(r, record, frames + s->nr_frames,
+						    FRAMES_MAX - s->nr_frames);
 	} else if ((type & PERF_SAMPLE_IP) && e->type != PERF_TYPE_TRACEPOINT) {
 		frames[0] = frame_of(r, record, record->cpumode, record->sample.ip, false);
 		s->nr_frames = 1;
