@@ -499,6 +499,7 @@ static void tidy(struct session *s)
 	look_after_target(s, now);
 	if (!s->ended_ns)
 		look_after_rate(s, now);
+	symbols_reload_kernel(s->pipeline->symbols, now);
 	pipeline_tidy(s->pipeline, now);
 }
 

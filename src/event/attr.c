@@ -64,13 +64,12 @@ struct perf_event_attr attr_tracking(const struct kernel_features *f, const stru
 	attr.comm_exec = 1;
 	attr.task = 1;
 	attr.namespaces = f->namespaces;
-	if (t->kind == TARGET_SYSTEM) {
-		attr.ksymbol = f->ksymbol;
-		attr.bpf_event = f->bpf_event;
+	attr.ksymbol = f->ksymbol; /* of single tasks: of what they load themselves */
+	attr.bpf_event = f->bpf_event;
+	if (t->kind == TARGET_SYSTEM)
 		attr.cgroup = f->cgroup;
-	} else {
+	else
 		attr.inherit = 1;
-	}
 	return attr;
 }
 

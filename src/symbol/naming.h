@@ -56,6 +56,7 @@ struct symbols {
 	struct ksymbols ksymbols;
 	bool kernel_known; /* kallsyms holds names */
 	bool kernel_missed;
+	uint64_t kernel_loaded_ns, kernel_wait_ns; /* symbols_reload_kernel() */
 	bool recorded, foreign; /* symbols_recorded() */
 	bool full_names;        /* symbols_full_names() */
 	bool timeless;          /* symbols_timeless() */
@@ -65,8 +66,9 @@ struct symbols {
 	size_t next_jit; /* where the next refresh goes on */
 };
 
-/* symbols.c: symbols_load_kernel() from any such file. */
+/* symbols.c: symbols_load_kernel() and symbols_reload_kernel() from any such file. */
 int symbols_load_kernel_from(struct symbols *sy, const char *path);
+bool symbols_reload_kernel_from(struct symbols *sy, const char *path, uint64_t now_ns);
 
 /* naming.c: made when new; NULL without memory or for an image the space does not know. */
 struct naming *naming_get(struct symbols *sy, uint32_t image);

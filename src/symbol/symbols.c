@@ -115,6 +115,31 @@ int symbols_load_kernel(struct symbols *sy)
 	return symbols_load_kernel_from(sy, "/proc/kallsyms");
 }
 
+bool symbols_reload_kernel_from(struct symbols *sy, const char *path, uint64_t now_ns)
+{
+	const uint64_t least = 5000000000, most = 640000000000;
+	uint64_t waited = now_ns - sy->kernel_loaded_ns;
+
+	if (!sy->kernel_known)
+		return false;
+	if (!sy->kernel_loaded_ns) { /* as long as it is known here */
+		sy->kernel_loaded_ns = now_ns;
+		sy->kernel_wait_ns = least;
+	}
+	if (!sy->kernel_missed || waited < sy->kernel_wait_ns || sy->kernel_loaded_ns == now_ns)
+		return false;
+	sy->kernel_wait_ns = waited > 4 * sy->kernel_wait_ns ? least : 2 * sy->kernel_wait_ns;
+	if (sy->kernel_wait_ns > most)
+		sy->kernel_wait_ns = most;
+	sy->kernel_loaded_ns = now_ns;
+	return symbols_load_kernel_from(sy, path) == 0;
+}
+
+bool symbols_reload_kernel(struct symbols *sy, uint64_t now_ns)
+{
+	return symbols_reload_kernel_from(sy, "/proc/kallsyms", now_ns);
+}
+
 const char *symbols_kernel_why(const struct symbols *sy)
 {
 	return sy->kernel_why;

@@ -46,6 +46,12 @@ int symbols_load_kernel(struct symbols *sy);
  * -ENODATA: no symbols; -EFBIG; -ENOMEM; -errno of reading.
  */
 int symbols_load_recorded_kernel(struct symbols *sy, int fd, const struct kallsyms_places *places);
+/*
+ * Loads them again where an address had no name, for modules and programs that came since: 5 s
+ * after the last time at the earliest, and twice as long each time it is needed again.  It takes
+ * about as long as the first time, 0.1 s.  True where it was done.
+ */
+bool symbols_reload_kernel(struct symbols *sy, uint64_t now_ns);
 const char *symbols_kernel_why(const struct symbols *sy); /* "" when names are there */
 
 /*

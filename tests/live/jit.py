@@ -168,6 +168,39 @@ def test_a_map_that_is_written_anew():
         _until_named(refreshes, "another")
 
 
+def _spins_in_bpf(refresh):
+    rows = [row for row in refresh["functions"] if re.fullmatch("bpf_prog_[0-9a-f]{16}_spin",
+                                                                row["function"])]
+    share = sum(row["self_percent"] for row in rows)
+    assert share > 50, [row["function"] for row in refresh["functions"][:5]]
+    assert rows[0]["module"] == "[bpf]", rows
+    return f"{rows[0]['function']}, {share:.1f} %"
+
+
+def test_names_of_bpf_programs():
+    """Of one that was there before, and of one that is loaded while ptop watches."""
+    ps.need_perf()
+    ps.need_root()
+    for setting in ("bpf_jit_enable", "bpf_jit_kallsyms"):
+        try:
+            with open(f"/proc/sys/net/core/{setting}", encoding="ascii") as file:
+                if file.read().strip() == "0":
+                    ps.skip(f"net.core.{setting} is 0")
+        except OSError as error:
+            ps.skip(str(error))
+    program = ps.build_c("bpf_spinner.c")
+    process = subprocess.Popen([program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    ps.at_end(lambda: (process.kill(), process.communicate()))
+    if process.stdout.readline() != "ready\n":
+        ps.skip(f"no BPF programs here: {process.stderr.read().strip()}")
+    ps.retry(3, "BPF", lambda: _spins_in_bpf(ps.run_json(["-n", 1, "-d", 1, "--rows", 0, "-p",
+                                                          process.pid])[0]))
+    process.kill()
+    ps.retry(3, "BPF, loaded later", lambda: _spins_in_bpf(
+        ps.run_json(["-n", 1, "-d", 2, "--rows", 0, "--", program])[0]))
+
+
 def test_names_of_java():
     ps.need_perf()
     javac, java, jcmd = (ps.need_tool(tool) for tool in ("javac", "java", "jcmd"))

@@ -155,7 +155,7 @@ static void test_attr_of_side_band(void **state)
 	t = (struct target){ .kind = TARGET_PIDS, .tell_data = true };
 	attr = attr_tracking(&all, &t);
 	assert_true(attr.mmap_data);
-	assert_true(attr.inherit && !attr.ksymbol && !attr.bpf_event);
+	assert_true(attr.inherit && attr.ksymbol && attr.bpf_event && !attr.cgroup);
 	t = (struct target){ .kind = TARGET_SYSTEM };
 	attr = attr_tracking(&none, &t);
 	assert_false(attr.ksymbol || attr.bpf_event || attr.cgroup || attr.namespaces);

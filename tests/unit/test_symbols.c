@@ -327,6 +327,18 @@ static void kernel(void **state)
 	assert_string_equal(info_of(bed, IMAGE_KERNEL, 0xffffffff81000050).name, "do_idle");
 	ksymbol(bed, 0xffffffff81000040, 16, "patched", 1);
 	assert_string_equal(info_of(bed, IMAGE_KERNEL, 0xffffffff81000040).name, "do_idle");
+	/* once an address had no name, it is read again: 5 s on, then 10 s on, … */
+	write_file(path, "ffffffff81000000 T do_idle\nffffffff81000200 T _etext\n"
+			 "ffffffffc0a00000 t late\t[late]\n");
+	assert_false(symbols_reload_kernel_from(bed->sy, path, 1000000000));
+	assert_false(symbols_reload_kernel_from(bed->sy, path, 5999999999));
+	assert_string_equal(info_of(bed, IMAGE_KERNEL, 0xffffffffc0a00000).module, "[kernel]");
+	assert_true(symbols_reload_kernel_from(bed->sy, path, 9000000000));
+	assert_string_equal(info_of(bed, IMAGE_KERNEL, 0xffffffffc0a00000).module, "[late]");
+	assert_false(symbols_reload_kernel_from(bed->sy, path, 60000000000));
+	assert_false(info_of(bed, IMAGE_KERNEL, 0xffffffff91000000).named);
+	assert_false(symbols_reload_kernel_from(bed->sy, path, 18000000000));
+	assert_true(symbols_reload_kernel_from(bed->sy, path, 19000000002));
 	/* a reload that fails keeps the names there are */
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(symbols_load_kernel_from(bed->sy, path), -ENOENT);
