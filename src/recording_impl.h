@@ -50,6 +50,7 @@ struct recording {
 	bool by_registers; /* samples carry registers and stacks */
 	bool no_unwinding; /* of a machine whose registers we do not know */
 	bool same_host;    /* recorded here, by this kernel's release */
+	bool machine_told, kernel_told;
 	size_t nr_refused; /* images whose files were not taken, as last told */
 	struct image_places places;
 	struct rkernel *kernel;
@@ -108,7 +109,8 @@ int rnames_init(struct recording *r);
 void rnames_done(struct recording *r);
 void rnames_saw(struct recording *r, const struct record *record); /* each record, once applied */
 void rnames_finish(struct recording *r); /* once all is read: build-ids that came last */
-void rnames_tell(struct recording *r);   /* notes which files are missing; each time names came */
+void rnames_tell(struct recording *
+			 r); /* notes what is not named, and why: at the end, and when names came */
 
 /* recording_script.c: prints a sample; recording.each. */
 void recording_script(struct recording *r, const struct record *record);

@@ -225,21 +225,9 @@ void rnames_finish(struct recording *r)
 	size_t nr = space_nr_images(r->pipeline.space);
 
 	learn_host(r);
-	name_kernel(r);
 	for (uint32_t i = IMAGE_FIRST; i < nr; i++)
 		if (images_state(r->pipeline.images, i) == IMAGE_FAILED)
 			see_image(r, i, 0, 0);
-	if (r->by_registers && r->no_unwinding)
-		notes_add(r->notes, "machine", 0,
-			  "stacks of user code are not unwound: the recording is of %s, and ptop "
-			  "knows the registers of x86_64 and aarch64",
-			  r->arch_known ? r->arch_known : "another machine");
-	else if (r->pipeline.counts.narrow)
-		notes_add(r->notes, "machine", 0,
-			  "stacks of 32-bit programs are not unwound (%" PRIu64 " samples)",
-			  r->pipeline.counts.narrow);
-	if (rkernel_why(r->kernel)[0] && !symbols_final(r->pipeline.symbols, IMAGE_KERNEL))
-		notes_add(r->notes, "kernel", 0, "%s", rkernel_why(r->kernel));
 }
 
 enum { NAMES_TOLD = 3 };
@@ -253,7 +241,32 @@ static const char *name_of(const struct recording *r, uint32_t image)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-void rnames_tell(struct recording *r)
+static void tell_machine(struct recording *r)
+{
+	if (r->machine_told)
+		return;
+	r->machine_told = true;
+	if (r->by_registers && r->no_unwinding)
+		notes_add(r->notes, "machine", 0,
+			  "stacks of user code are not unwound: the recording is of %s, and ptop "
+			  "knows the registers of x86_64 and aarch64",
+			  r->arch_known ? r->arch_known : "another machine");
+	else if (r->pipeline.counts.narrow)
+		notes_add(r->notes, "machine", 0,
+			  "stacks of 32-bit programs are not unwound (%" PRIu64 " samples)",
+			  r->pipeline.counts.narrow);
+}
+
+static void tell_kernel(struct recording *r)
+{
+	if (r->kernel_told || !rkernel_why(r->kernel)[0] ||
+	    symbols_final(r->pipeline.symbols, IMAGE_KERNEL))
+		return;
+	r->kernel_told = true;
+	notes_add(r->notes, "kernel", 0, "%s", rkernel_why(r->kernel));
+}
+
+static void tell_files(struct recording *r)
 {
 	size_t nr = space_nr_images(r->pipeline.space), refused = 0, len = 0;
 	char list[200] = "", more[32] = "";
@@ -276,4 +289,11 @@ void rnames_tell(struct recording *r)
 		r->notes, "files", 0,
 		"without names for want of the recorded files: %s%s; give those with --sysroot DIR",
 		list, more);
+}
+
+void rnames_tell(struct recording *r)
+{
+	tell_machine(r);
+	tell_kernel(r);
+	tell_files(r);
 }

@@ -249,6 +249,7 @@ int fill_report(struct filled *f, struct asker *a, const struct ui_question *q,
 	}
 	f->report.version = PACKAGE_VERSION;
 	f->report.host = s->host;
+	f->report.machine = s->machine;
 	f->report.event = sampling->event.name;
 	f->report.by_frequency = sampling->by_frequency;
 	f->report.rate = sampling->rate;

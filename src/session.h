@@ -52,6 +52,7 @@ struct session { /* read freely; changed by session_ functions and sources only 
 	char target[96];   /* "all CPUs", "mysqld[4242]", "perf.data of web1" */
 	char target_name[64];     /* of the only process: "mysqld"; else "" */
 	char host[65];            /* where it was sampled; "": not known */
+	char machine[256];        /* what a recording tells of it, not scrubbed; "" */
 	const char *command_line; /* that made the recording; NULL: not known, or live */
 };
 

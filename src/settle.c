@@ -15,12 +15,11 @@ void settle_names(struct session *s, uint64_t until_ns, bool inlined)
 {
 	struct pollfd ready = { .fd = session_loader_fd(s), .events = POLLIN };
 
-	do {
-		if (!names_update(s->pipeline->names) || !waits(s, inlined))
-			return;
+	while (names_update(s->pipeline->names) && waits(s, inlined) && clock_ns() < until_ns)
 		if (!session_poll(s, until_ns))
 			poll(&ready, 1, 5);
-	} while (clock_ns() < until_ns);
+	if (session_recorded(s))
+		session_poll(s, 0); /* which files were not the recorded ones is known only now */
 }
 
 uint64_t settle_records(struct session *s)

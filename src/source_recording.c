@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,9 @@
 
 /* Between refreshes of a recording that is played as fast as it goes. */
 #define PACE_LEAST_NS NS_PER_MS
+
+/* Events from here on share an id in the store, whose ids are bytes. */
+enum { LAST_EVENT = QUERY_ANY_EVENT - 1 };
 
 struct recorded {
 	struct recording recording;
@@ -46,6 +50,26 @@ static bool is_played(const struct session *s)
 	return s->options->speed != 0;
 }
 
+/*
+ * As the recording calls it; events of one name have a number behind it, and those past what the
+ * store tells apart are one.
+ */
+static void name_event(struct perfdata *pd, size_t i, char *out, size_t size)
+{
+	size_t nr = perfdata_nr_events(pd), same = 1, room;
+
+	if (i >= LAST_EVENT && nr > LAST_EVENT + 1) {
+		snprintf(out, size, "events %d to %zu", LAST_EVENT + 1, nr);
+		return;
+	}
+	room = size - sizeof("#65535");
+	snprintf(out, room + 1, "%s", perfdata_event_name(pd, i));
+	for (size_t k = 0; k < i; k++)
+		same += !strncmp(perfdata_event_name(pd, k), out, room);
+	if (same > 1)
+		snprintf(out + strlen(out), size - strlen(out), "#%zu", same);
+}
+
 static void describe_event(struct perfdata *pd, size_t i, struct event *ret)
 {
 	const struct perfdata_event *e = perfdata_event(pd, i);
@@ -64,7 +88,7 @@ static void describe_event(struct perfdata *pd, size_t i, struct event *ret)
 				? EVENT_CYCLES
 				: EVENT_COUNT,
 	};
-	snprintf(ret->name, sizeof(ret->name), "%s", perfdata_event_name(pd, i));
+	name_event(pd, i, ret->name, sizeof(ret->name));
 }
 
 /* Shows the i-th event of the recording from now on. */
@@ -84,7 +108,7 @@ static void show_event(struct session *s, size_t i)
 	describe_event(pd, i, &to->event);
 	to->exclude_kernel = to->event.exclude_kernel;
 	to->exclude_user = to->event.exclude_user;
-	s->event = (uint8_t)(i < QUERY_ANY_EVENT ? i : QUERY_ANY_EVENT - 1);
+	s->event = (uint8_t)(i < LAST_EVENT ? i : LAST_EVENT);
 }
 
 /* Until a person chooses: the event with the most samples. */
@@ -101,6 +125,37 @@ static void show_most_sampled(struct session *s)
 	show_event(s, most);
 }
 
+__attribute__((format(printf, 4, 5))) static size_t append(char *out, size_t size, size_t at,
+							   const char *format, ...)
+{
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(out + at, size - at, format, args);
+	va_end(args);
+	return len < 0 ? at : at + (size_t)len < size ? at + (size_t)len : size - 1;
+}
+
+/* "Linux 6.18.0 x86_64, 8 CPUs (AMD EPYC), perf 6.1": what the recording tells of it. */
+static void describe_machine(const struct perfdata_facts *f, char *out, size_t size)
+{
+	size_t at = 0;
+
+	out[0] = '\0';
+	if (f->osrelease || f->arch)
+		at = append(out, size, at, "Linux%s%.64s%s%.32s", f->osrelease ? " " : "",
+			    f->osrelease ? f->osrelease : "", f->arch ? " " : "",
+			    f->arch ? f->arch : "");
+	if (f->nr_cpus)
+		at = append(out, size, at, "%s%" PRIu32 " CPU%s", at ? ", " : "", f->nr_cpus,
+			    f->nr_cpus == 1 ? "" : "s");
+	if (f->nr_cpus && f->cpudesc)
+		at = append(out, size, at, " (%.64s)", f->cpudesc);
+	if (f->version)
+		append(out, size, at, "%sby perf %.32s", at ? ", " : "", f->version);
+}
+
 static void describe(struct session *s)
 {
 	const struct recording *r = &of(s)->recording;
@@ -114,6 +169,7 @@ static void describe(struct session *s)
 		text_scrub(s->host, sizeof(s->host), facts->hostname, strlen(facts->hostname),
 			   false);
 	s->command_line = facts->cmdline;
+	describe_machine(facts, s->machine, sizeof(s->machine));
 	snprintf(s->target, sizeof(s->target), "%s%s%.24s",
 		 strcmp(text, "-") ? text : "standard input", s->host[0] ? " of " : "", s->host);
 }
@@ -257,7 +313,7 @@ static bool poll_recorded(struct session *s, uint64_t until_ns)
 	}
 	p->state = feed_work(&p->recording, is_played(s) ? p->asked_ns : UINT64_MAX, until_ns);
 	show_most_sampled(s);
-	if (!s->command_line || !s->host[0])
+	if (!s->command_line || !s->host[0] || !s->machine[0])
 		describe(s); /* a pipe tells while it is read */
 	if (p->state == FEED_FAILED)
 		notes_add(&s->notes, "memory", 0,
@@ -330,8 +386,11 @@ static int change(struct session *s, const struct sampling *wanted, struct reaso
 		return reason_set(why, -EROFS,
 				  "a recording was sampled already: its rate stays what it was");
 	}
-	for (size_t i = 0; i < r->samples.nr; i++) {
-		if (strcmp(perfdata_event_name(r->pd, i), wanted->event.name) != 0)
+	for (size_t i = 0; i < perfdata_nr_events(r->pd) && i <= LAST_EVENT; i++) {
+		char name[sizeof(wanted->event.name)];
+
+		name_event(r->pd, i, name, sizeof(name));
+		if (strcmp(name, wanted->event.name) != 0)
 			continue;
 		of(s)->chosen = true;
 		show_event(s, i);
@@ -349,9 +408,11 @@ static const struct event *event(const struct session *s, size_t i, uint64_t *re
 {
 	const struct recording *r = &of(s)->recording;
 
-	if (i >= perfdata_nr_events(r->pd) || i >= QUERY_ANY_EVENT)
+	if (i >= perfdata_nr_events(r->pd) || i > LAST_EVENT)
 		return NULL;
 	*ret_samples = i < r->samples.nr ? r->samples.at[i] : 0;
+	for (size_t k = LAST_EVENT + 1; i == LAST_EVENT && k < r->samples.nr; k++)
+		*ret_samples += r->samples.at[k];
 	describe_event(r->pd, i, &of(s)->listed);
 	return &of(s)->listed;
 }

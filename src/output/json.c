@@ -335,6 +335,8 @@ static json_t *whole(struct build *b)
 
 	put(b, o, "version", string(b, r->version));
 	put(b, o, "host", string(b, r->host));
+	if (r->machine && r->machine[0])
+		put(b, o, "machine", string(b, r->machine));
 	put(b, o, "target", target(b));
 	put_window(b, o);
 	put(b, own, "cpu_percent", real(r->own_cpu_percent));

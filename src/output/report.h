@@ -59,6 +59,8 @@ enum report_group {
 struct report {
 	const char *version;
 	const char *host;
+	const char
+		*machine; /* of a recording: system, CPUs, recorder; NULL or "" where not known */
 	struct report_target target;
 
 	const char *event; /* canonical, with modifiers */

@@ -99,6 +99,12 @@ static void print_share(struct page *p, uint64_t part, uint64_t whole, const cha
 		fprintf(p->f, "  %.0f%% %s", percent, what);
 }
 
+static void print_machine(struct page *p)
+{
+	if (p->r->machine && p->r->machine[0])
+		fprintf(p->f, "recorded on %s\n", clean(p, p->r->machine));
+}
+
 static void print_second_line(struct page *p)
 {
 	const struct report *r = p->r;
@@ -252,6 +258,7 @@ int text_write(FILE *out, const struct report *r, bool ascii)
 	if (!p.f)
 		return -ENOMEM;
 	print_first_line(&p);
+	print_machine(&p);
 	print_second_line(&p);
 	if (r->outline)
 		print_outline(&p);
