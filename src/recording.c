@@ -212,7 +212,7 @@ static int conclude(const struct recording *r, int err, struct reason *why)
 
 static int print_script(const struct options *o, struct reason *why)
 {
-	struct recording_helpers with = { NULL };
+	struct recording_helpers with = { .loader = NULL };
 	struct notes notes = { 0 };
 	struct recording r;
 	int err = loader_start(&with.loader, !o->no_sandbox, why);
