@@ -72,7 +72,14 @@ int cmd_sort(struct ui *ui, uint64_t now_ns)
 	struct list *list = ui_list(ui);
 
 	(void)now_ns;
-	list->by_self = !list->by_self;
+	if (ui->view == QUERY_MODULES && !list->by_self) {
+		list->by_self = true;
+	} else if (ui->view == QUERY_MODULES && list->by != COUNT_BROKEN) {
+		list->by++;
+	} else {
+		list->by = COUNT_NONE;
+		list->by_self = !list->by_self;
+	}
 	list_resort(list);
 	return ui_ask(ui);
 }

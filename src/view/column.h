@@ -40,15 +40,14 @@ extern const struct column columns[NR_COLUMNS];
 
 /* What shares are of, and how a share becomes CPUs. */
 struct column_base {
-	uint64_t weight;                 /* 100 % */
-	double cpus;                     /* all of .weight as CPUs; NAN: no such thing */
-	bool by_self;                    /* the sorted share is self, not total */
-	uint64_t samples;                /* 100 % of what is counted by samples */
-	const struct module_row *module; /* of the row; NULL: none */
+	uint64_t weight;  /* 100 % */
+	double cpus;      /* all of .weight as CPUs; NAN: no such thing */
+	bool by_self;     /* the sorted share is self, not total */
+	uint64_t samples; /* 100 % of what is counted by samples */
+	/* of the row, where it is a module */
+	bool is_module;
+	uint64_t unnamed, broken;
 };
-
-/* Samples whose stacks are known up to this module and are not whole. */
-uint64_t column_broken(const struct module_row *m);
 
 /* Text of a number column of @row ("" for others); not padded. */
 void column_number(enum column_id id, const struct row *row, const struct column_base *base,

@@ -37,11 +37,6 @@ static void cpus_text(double cpus, char *out, size_t size)
 	snprintf(out, size, cpus >= 1000.0 ? "%.0f" : cpus >= 100.0 ? "%.1f" : "%.2f", cpus);
 }
 
-uint64_t column_broken(const struct module_row *m)
-{
-	return m->ends[STACK_BROKEN] + m->ends[STACK_CUT] + m->ends[STACK_DEEP];
-}
-
 /* What is nothing is not written out: the eye finds the rest. */
 static void share_text(uint64_t part, const struct column_base *base, char *out, size_t size)
 {
@@ -67,12 +62,12 @@ void column_number(enum column_id id, const struct row *row, const struct column
 		column_percent(row->self, base->weight, out, size);
 		break;
 	case COLUMN_unnamed:
-		if (base->module)
-			share_text(base->module->unnamed, base, out, size);
+		if (base->is_module)
+			share_text(base->unnamed, base, out, size);
 		break;
 	case COLUMN_broken:
-		if (base->module)
-			share_text(column_broken(base->module), base, out, size);
+		if (base->is_module)
+			share_text(base->broken, base, out, size);
 		break;
 	case COLUMN_cpus:
 		if (!isnan(base->cpus) && base->weight)

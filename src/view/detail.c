@@ -68,8 +68,24 @@ static void shares(char *out, size_t size, const uint64_t *ends, uint64_t whole,
 		share(out, size, ends[i], whole, names[i]);
 }
 
+/* What would show the rest of the stacks that end here. */
+static void put_remedies(struct sheet *s, const struct ui_module *about, const struct module_row *m,
+			 uint64_t stacks)
+{
+	if (m->ends[STACK_CUT] * 100 >= stacks)
+		put(s, ROLE_PLAIN, "", "cut: --call-graph dwarf,65528 copies more of each stack");
+	if (m->ends[STACK_BROKEN] * 100 < stacks || about->kernel || !*about->path)
+		return;
+	if (!strcmp(about->rows, "-"))
+		put(s, ROLE_PLAIN, "",
+		    "broken: code built without -fno-omit-frame-pointer; --call-graph dwarf needs none");
+	else if (strcmp(about->rows, "wait") != 0)
+		put(s, ROLE_PLAIN, "",
+		    "broken: code without unwind tables; -fasynchronous-unwind-tables makes them");
+}
+
 static void put_stacks(struct sheet *s, const struct ui *ui, const struct row *row,
-		       const struct module_row *m)
+		       const struct module_row *m, const struct ui_module *about)
 {
 	char text[TEXT_ROOM], taken[128], ended[128];
 	uint64_t stacks = 0;
@@ -88,8 +104,7 @@ static void put_stacks(struct sheet *s, const struct ui *ui, const struct row *r
 		snprintf(text, sizeof(text), "of all stacks, known up to here only: %s", ended);
 		put(s, ROLE_WARNING, taken[0] ? "" : "stacks", text);
 	}
-	if (m->ends[STACK_CUT] * 100 >= stacks)
-		put(s, ROLE_PLAIN, "", "cut: --call-graph dwarf,65528 copies more of each stack");
+	put_remedies(s, about, m, stacks);
 }
 
 static void put_fact(struct sheet *s, enum role role, const char *label, const char *fact,
@@ -125,7 +140,7 @@ static void fill(struct sheet *s, struct ui *ui, const struct row *row, const st
 		put(s, ROLE_PLAIN, "rows", m->rows_why);
 	else
 		put_fact(s, ROLE_PLAIN, "rows", m->rows, m->rows_why);
-	put_stacks(s, ui, row, counts);
+	put_stacks(s, ui, row, counts, m);
 	put(s, ROLE_PLAIN, "build", m->build_id);
 }
 

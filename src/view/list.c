@@ -40,15 +40,45 @@ static int compare_placed(const void *pa, const void *pb)
 }
 
 /* The share of @weight, or @old where that is within the noise of @samples. */
-static float settle(const struct answer *a, uint64_t weight, uint64_t samples, const float *old)
+static float settle(uint64_t whole, uint64_t whole_samples, uint64_t weight, uint64_t samples,
+		    const float *old)
 {
-	float share = a->weight ? (float)((double)weight / (double)a->weight) : 0.0f;
+	float share = whole ? (float)((double)weight / (double)whole) : 0.0f;
 	float noise;
 
 	if (!old)
 		return share;
-	noise = a->samples ? (float)(2.0 * sqrt((double)samples + 1.0) / (double)a->samples) : 0.0f;
+	noise = whole_samples ? (float)(2.0 * sqrt((double)samples + 1.0) / (double)whole_samples)
+			      : 0.0f;
 	return fabsf(share - *old) > noise ? share : *old;
+}
+
+uint64_t list_count_of(enum list_count count, const struct answer *a, uint32_t row)
+{
+	const struct module_row *m = a->modules ? &a->modules[row] : NULL;
+
+	if (!m || count == COUNT_NONE)
+		return 0;
+	if (count == COUNT_UNNAMED)
+		return m->unnamed;
+	return m->ends[STACK_BROKEN] + m->ends[STACK_CUT] + m->ends[STACK_DEEP];
+}
+
+/* By a count of samples, then by self. */
+static struct placed place_by_count(const struct list *l, const struct answer *a, uint32_t index)
+{
+	const struct row *row = &a->rows[index];
+	const uint64_t *bits = map_find(&l->anchors, row->path);
+	struct placed p = { .path = row->path, .row = index };
+	uint64_t count = list_count_of(l->by, a, index);
+	float old[2] = { 0 };
+
+	if (bits)
+		memcpy(old, bits, sizeof(old));
+	p.anchor = settle(a->samples, a->samples, count, count, bits ? &old[0] : NULL);
+	p.second =
+		settle(a->weight, a->samples, row->self, row->self_samples, bits ? &old[1] : NULL);
+	return p;
 }
 
 static struct placed place(const struct list *l, const struct answer *a, uint32_t index)
@@ -60,8 +90,10 @@ static struct placed place(const struct list *l, const struct answer *a, uint32_
 
 	if (bits)
 		memcpy(old, bits, sizeof(old));
-	self = settle(a, row->self, row->self_samples, bits ? &old[!l->by_self] : NULL);
-	total = settle(a, row->total, row->total_samples, bits ? &old[l->by_self] : NULL);
+	self = settle(a->weight, a->samples, row->self, row->self_samples,
+		      bits ? &old[!l->by_self] : NULL);
+	total = settle(a->weight, a->samples, row->total, row->total_samples,
+		       bits ? &old[l->by_self] : NULL);
 	p.anchor = l->by_self ? self : total;
 	p.second = l->by_self ? total : self;
 	return p;
@@ -87,7 +119,7 @@ static int push_siblings(struct list *l, const struct answer *a, struct walk *w,
 	size_t from = w->siblings.nr;
 
 	for (uint32_t i = first; i != NONE; i = a->rows[i].next) {
-		struct placed p = place(l, a, i);
+		struct placed p = l->by ? place_by_count(l, a, i) : place(l, a, i);
 
 		if (vec_push(&w->siblings, p) || remember(&w->anchors, &p))
 			return -ENOMEM;

@@ -19,11 +19,18 @@
 #include "base/vec.h"
 #include "profile/query.h"
 
+/* What modules may be ordered by, besides their shares. */
+enum list_count { COUNT_NONE, COUNT_UNNAMED, COUNT_BROKEN };
+
+/* Samples of a module that are less than perfect; 0 of a row that is none. */
+uint64_t list_count_of(enum list_count count, const struct answer *a, uint32_t row);
+
 struct list {
 	bool all; /* rows are open unless in .flipped; else closed unless in it */
 	struct map flipped;
 	struct map anchors;  /* path -> the two shares (floats) that give a row its place */
 	bool by_self;        /* order by self, else by total */
+	enum list_count by;  /* order by this first */
 	VEC(uint32_t) order; /* every row of the answer, children behind their parent */
 	VEC(uint32_t) shown; /* of them the ones that no fold hides: indices of rows */
 	bool pinned;         /* the person chose a row; else the cursor is the top line */

@@ -53,7 +53,9 @@ static struct column_base base_of(struct ui *ui, const struct row *row)
 		.samples = a->samples,
 		.cpus = ui->measure.cpus,
 		.by_self = ui_list(ui)->by_self,
-		.module = a->modules && !is_group(row) ? &a->modules[row - a->rows] : NULL,
+		.is_module = a->modules && !is_group(row),
+		.unnamed = list_count_of(COUNT_UNNAMED, a, (uint32_t)(row - a->rows)),
+		.broken = list_count_of(COUNT_BROKEN, a, (uint32_t)(row - a->rows)),
 	};
 }
 
@@ -67,7 +69,11 @@ static void title_of(struct ui *ui, enum column_id id, char *out, size_t size)
 {
 	static const char *const by[NR_UI_GROUPINGS] = { "", " by command", " by process",
 							 " by thread" };
-	enum column_id sorted = ui_list(ui)->by_self ? COLUMN_self : COLUMN_total;
+	const struct list *list = ui_list(ui);
+	enum column_id sorted = list->by == COUNT_UNNAMED  ? COLUMN_unnamed
+				: list->by == COUNT_BROKEN ? COLUMN_broken
+				: list->by_self            ? COLUMN_self
+							   : COLUMN_total;
 
 	if (id == COLUMN_function && ui->view == QUERY_MODULES)
 		snprintf(out, size, "%s%s", columns[COLUMN_module].title, by[ui->grouping]);
@@ -94,7 +100,8 @@ void rows_draw_titles(struct ui *ui, struct canvas *c, int row)
 			continue;
 		title_of(ui, (enum column_id)i, title, sizeof(title));
 		width = (int)text_width(title);
-		if (columns[i].align == COLUMN_RIGHT && width < l.width[i])
+		/* the mark may stand in the blank before the column */
+		if (columns[i].align == COLUMN_RIGHT && width <= l.width[i] + (l.at[i] > 0))
 			canvas_text(c, row, l.at[i] + l.width[i] - width, width, ROLE_TITLE, title);
 		else
 			canvas_text(c, row, l.at[i], l.width[i], ROLE_TITLE, title);

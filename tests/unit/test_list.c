@@ -79,6 +79,41 @@ static void test_order_within_noise(void **state)
 	free(a.rows);
 }
 
+/* Modules by samples without a name, or by stacks that end there; rows that are none come last. */
+static void test_order_by_count(void **state)
+{
+	static struct module_row counts[] = {
+		{ .unnamed = 10, .ends = { [STACK_COMPLETE] = 400 } },
+		{ .unnamed = 300, .ends = { [STACK_CUT] = 1, [STACK_DEEP] = 1 } },
+		{ .unnamed = 0, .ends = { [STACK_BROKEN] = 50 } },
+	};
+	struct list l = { .by_self = true, .by = COUNT_UNNAMED };
+	struct answer a = flat((const uint64_t[]){ 400, 310, 100 }, 3);
+
+	(void)state;
+	a.modules = counts;
+	assert_int_equal(list_count_of(COUNT_NONE, &a, 1), 0);
+	assert_int_equal(list_count_of(COUNT_UNNAMED, &a, 1), 300);
+	assert_int_equal(list_count_of(COUNT_BROKEN, &a, 1), 2);
+	assert_int_equal(list_update(&l, &a), 0);
+	assert_int_equal(shown(&l, &a, 0), 1);
+	assert_int_equal(shown(&l, &a, 1), 0);
+	assert_int_equal(shown(&l, &a, 2), 2);
+	l.by = COUNT_BROKEN;
+	list_resort(&l);
+	assert_int_equal(list_update(&l, &a), 0);
+	assert_int_equal(shown(&l, &a, 0), 2);
+	assert_int_equal(shown(&l, &a, 1), 1);
+	counts[1].ends[STACK_CUT] += 3; /* within the noise */
+	counts[0].ends[STACK_BROKEN] = 3;
+	assert_int_equal(list_update(&l, &a), 0);
+	assert_int_equal(shown(&l, &a, 1), 1);
+	a.modules = NULL; /* another view's rows */
+	assert_int_equal(list_count_of(COUNT_BROKEN, &a, 1), 0);
+	free(a.rows);
+	list_done(&l);
+}
+
 static void test_resort_is_exact(void **state)
 {
 	struct list l = { 0 };
@@ -219,9 +254,13 @@ static void test_folds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order_within_noise), cmocka_unit_test(test_resort_is_exact),
-		cmocka_unit_test(test_drift_is_followed),  cmocka_unit_test(test_cursor_is_a_row),
-		cmocka_unit_test(test_moves_are_bounded),  cmocka_unit_test(test_folds),
+		cmocka_unit_test(test_order_within_noise),
+		cmocka_unit_test(test_order_by_count),
+		cmocka_unit_test(test_resort_is_exact),
+		cmocka_unit_test(test_drift_is_followed),
+		cmocka_unit_test(test_cursor_is_a_row),
+		cmocka_unit_test(test_moves_are_bounded),
+		cmocka_unit_test(test_folds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

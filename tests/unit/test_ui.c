@@ -284,6 +284,17 @@ static void test_modules(void **state)
 	bed_type(b, "M");
 	assert_int_equal(wanted(b).orientation, QUERY_MODULES);
 	assert_true(bed_shows(b, "of all stacks, known up to here only: 2.0% broken"));
+	bed_type(b, "s"); /* by self, unnamed, broken, total */
+	assert_true(bed_shows(b, "▾UNNAMED"));
+	bed_type(b, "s");
+	assert_true(bed_shows(b, "▾BROKEN"));
+	bed_type(b, "s");
+	assert_true(bed_shows(b, "▾TOTAL"));
+	assert_non_null(strstr(bed_cursor_line(b), "mysqld"));
+	bed_key(b, UIKEY_DOWN);
+	assert_non_null(strstr(bed_cursor_line(b), "libc.so.6"));
+	bed_type(b, "s");
+	assert_true(bed_shows(b, "▾SELF"));
 	bed_type(b, "/x86_64\r"); /* by path as well */
 	assert_non_null(strstr(bed_cursor_line(b), "libc.so.6"));
 	assert_true(bed_shows(b, "to mend sudo apt install libc6-dbg"));
