@@ -16,18 +16,31 @@ void hold_clear(struct hold *h)
 	vec_clear(&h->bytes);
 }
 
-int hold_add(struct hold *h, const void *bytes, uint32_t size, uint32_t kind, uint32_t waiting)
+int hold_add(struct hold *h, const void *bytes, const struct held *what,
+	     const struct sample_shares *shares)
 {
-	size_t room = ((size_t)size + 7) & ~(size_t)7; /* the next one is aligned, too */
-	struct held e = { .at = h->bytes.nr, .size = size, .kind = kind, .waiting = waiting };
+	size_t record = ((size_t)what->size + 7) & ~(size_t)7, decided = shares_bytes(shares->nr);
+	size_t room = record + decided; /* and the next one is aligned, too */
+	struct held e = *what;
+
+	e.at = h->bytes.nr;
 
 	if (h->bytes.nr + room > HOLD_BYTES_MOST)
 		return -ENOSPC;
 	if (vec_reserve(&h->bytes, h->bytes.nr + room) || vec_push(&h->entries, e))
 		return -ENOMEM;
-	memcpy(h->bytes.at + e.at, bytes, size);
+	memcpy(h->bytes.at + e.at, bytes, e.size);
+	memcpy(h->bytes.at + e.at + record, shares, decided);
 	h->bytes.nr += room;
 	return 0;
+}
+
+void hold_shares_of(const struct hold *h, const struct held *e, struct sample_shares *ret)
+{
+	const uint8_t *at = h->bytes.at + e->at + (((size_t)e->size + 7) & ~(size_t)7);
+
+	memcpy(&ret->nr, at, sizeof(ret->nr));
+	memcpy(ret, at, shares_bytes(ret->nr));
 }
 
 void hold_take(struct hold *h, struct hold *ret)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "shares.h"
 
 #define HOLD_BYTES_MOST (8u << 20)
 
@@ -28,8 +29,10 @@ struct hold {
 void hold_done(struct hold *h);
 void hold_clear(struct hold *h);
 
-/* Copies.  0, -ENOSPC when full, -ENOMEM. */
-int hold_add(struct hold *h, const void *bytes, uint32_t size, uint32_t kind, uint32_t waiting);
+/* Copies; @what but for .at.  0, -ENOSPC when full, -ENOMEM. */
+int hold_add(struct hold *h, const void *bytes, const struct held *what,
+	     const struct sample_shares *shares);
+void hold_shares_of(const struct hold *h, const struct held *e, struct sample_shares *ret);
 
 /*
  * Empties @h into @ret, which must be empty, for a round of new attempts; what must wait again is

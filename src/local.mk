@@ -30,6 +30,7 @@ libptop_a_SOURCES += \
 	src/rescan.c src/rescan.h \
 	src/rings.c src/rings.h \
 	src/session.c src/session.h \
+	src/shares.h \
 	src/source.h src/source_live.c src/source_recording.c \
 	src/settle.c src/settle.h
 

@@ -33,6 +33,7 @@ struct pipeline_private {
 	struct frame frames[MAX_FRAMES + 1]; /* the sample in hand; one more for a pseudo frame */
 	struct unwinder *unwinder;
 	enum unwind_machine machine;
+	struct sample_shares shares; /* of the sample in hand */
 	struct hold hold;
 	struct park park;
 	bool flushing;            /* nothing waits for images */
@@ -342,20 +343,16 @@ static uint32_t task_of(struct pipeline *pl, const struct record *r)
 			  told ? (pid_t)r->sid.tid : SPACE_NOT_TOLD);
 }
 
-static void take_sample(struct pipeline *pl, const struct record *r, const struct record_kind *kind,
-			const struct walked *w)
+static void take_sample(struct pipeline *pl, const struct record *r, const struct walked *w)
 {
 	struct pipeline_private *p = pl->p;
 	enum stack_end end = w->end;
 	enum entry_answer entry;
+	bool unsure = false;
 	struct stored s = {
 		.time_ns = r->sid.time_ns,
-		.weight = r->sample.period ? r->sample.period
-			  : kind->weight   ? kind->weight
-					   : 1,
 		.task = task_of(pl, r),
 		.cpu = (uint16_t)r->sid.cpu,
-		.event = kind->event,
 		.flags = flags_of(pl, r),
 	};
 
@@ -365,12 +362,29 @@ static void take_sample(struct pipeline *pl, const struct record *r, const struc
 		want_rescan(pl, (pid_t)r->sid.pid, r->sid.time_ns);
 	if (w->entry_tells) {
 		entry = outermost_entry(pl, &p->frames[w->nr - 1]);
-		if (entry == ENTRY_UNSURE && !p->flushing &&
-		    park_add(&p->park, &s, p->frames, w->nr) == 0)
-			return;
+		unsure = entry == ENTRY_UNSURE && !p->flushing;
 		end = entry == ENTRY_YES ? STACK_COMPLETE : STACK_BROKEN;
 	}
-	store_sample(pl, &s, p->frames, w->nr, end);
+	for (uint64_t i = 0; i < p->shares.nr; i++) {
+		s.event = (uint8_t)p->shares.at[i].event;
+		s.weight = p->shares.at[i].weight;
+		if (!unsure || park_add(&p->park, &s, p->frames, w->nr) != 0)
+			store_sample(pl, &s, p->frames, w->nr, end);
+	}
+}
+
+static void decide_shares(struct pipeline *pl, const struct record *r,
+			  const struct record_kind *kind)
+{
+	struct pipeline_private *p = pl->p;
+
+	p->shares.nr = 1;
+	p->shares.at[0].event = kind->event;
+	p->shares.at[0].weight = r->sample.period ? r->sample.period
+				 : kind->weight   ? kind->weight
+						  : 1;
+	if (p->config.on_counts && (kind->layout.sample_type & PERF_SAMPLE_READ))
+		p->config.on_counts(p->config.ctx, r, kind->event, &p->shares);
 }
 
 /* Unwinds and stores a sample, or holds its record until an image is there. */
@@ -379,18 +393,19 @@ static void unwind_sample(struct pipeline *pl, const struct record *r, const voi
 {
 	struct pipeline_private *p = pl->p;
 	const struct record_kind *kind = &p->kinds.at[kind_index];
+	struct held held;
 	struct walked w;
 
 	if (kind->layout.sample_type & PERF_SAMPLE_STACK_USER)
 		w = walk_stack(pl, r);
 	else
 		w = walk_chain(pl, r, kind);
-	if (w.wait && !p->flushing &&
-	    hold_add(&p->hold, bytes, r->size, kind_index, w.waiting) == 0) {
+	held = (struct held){ .size = r->size, .kind = kind_index, .waiting = w.waiting };
+	if (w.wait && !p->flushing && hold_add(&p->hold, bytes, &held, &p->shares) == 0) {
 		images_want(pl->images, w.waiting);
 		return;
 	}
-	take_sample(pl, r, kind, &w);
+	take_sample(pl, r, &w);
 }
 
 static void take_record(struct pipeline *pl, const struct ordered *o)
@@ -408,6 +423,7 @@ static void take_record(struct pipeline *pl, const struct ordered *o)
 	switch (r.type) {
 	case RECORD_SAMPLE:
 		pl->counts.samples++;
+		decide_shares(pl, &r, kind);
 		unwind_sample(pl, &r, o->bytes, (uint32_t)o->tag);
 		break;
 	case RECORD_LOST:
@@ -484,8 +500,8 @@ static void unhold(struct pipeline *pl)
 		const struct held *e = &round.entries.at[i];
 		const uint8_t *bytes = hold_bytes_of(&round, e);
 
-		if (still_waits(pl, e) &&
-		    hold_add(&p->hold, bytes, e->size, e->kind, e->waiting) == 0)
+		hold_shares_of(&round, e, &p->shares);
+		if (still_waits(pl, e) && hold_add(&p->hold, bytes, e, &p->shares) == 0)
 			continue;
 		if (record_decode(&p->kinds.at[e->kind].layout, bytes, e->size, &r) == 0)
 			unwind_sample(pl, &r, bytes, e->kind);

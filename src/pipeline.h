@@ -21,6 +21,7 @@
 #include "profile/store.h"
 #include "record/layout.h"
 #include "record/order.h"
+#include "shares.h"
 #include "space/space.h"
 #include "symbol/symbols.h"
 #include "unwind/unwind.h"
@@ -41,6 +42,12 @@ struct pipeline_config {
 	bool patient;          /* rather wait for images than store what is not known whole */
 	/* Called with each record once it has been applied, in time order; may be NULL. */
 	void (*on_record)(void *ctx, const struct record *r);
+	/*
+	 * Called with each sample that carries counts, once, before it is unwound: sets what it
+	 * counts for in place of its own event and period.  NULL: those.
+	 */
+	void (*on_counts)(void *ctx, const struct record *r, uint8_t event,
+			  struct sample_shares *shares);
 	void *ctx;
 };
 

@@ -24,6 +24,7 @@
 
 #include "clock.h"
 #include "recording_impl.h"
+#include "recording_shares.h"
 
 enum {
 	SOURCES_LEAST = 16,
@@ -46,6 +47,41 @@ static void on_record(void *ctx, const struct record *record)
 	rnames_saw(r, record);
 	if (r->each)
 		r->each(r, record);
+}
+
+/* The byte that stands for an event in the store: past what can be told apart, all are one. */
+static uint8_t event_id(size_t event)
+{
+	return (uint8_t)(event < EVENTS_TOLD_APART ? event : EVENTS_TOLD_APART - 1);
+}
+
+static int count_event(struct recording *r, size_t event)
+{
+	while (r->samples.nr <= event)
+		if (vec_push(&r->samples, 0))
+			return -ENOMEM;
+	r->samples.at[event]++;
+	return 0;
+}
+
+/* A sample with the counts of its group: of each member whose count has grown. */
+static void on_counts(void *ctx, const struct record *record, uint8_t event,
+		      struct sample_shares *ret)
+{
+	struct recording *r = ctx;
+	struct share shares[SHARES_MOST];
+	int of = record->sid.id ? perfdata_event_of(r->pd, record->sid.id) : event;
+	size_t nr;
+
+	if (!shares_differ(r->pd, of))
+		return;
+	nr = shares_of(&r->stored_counts, r->pd, record, of, shares, SHARES_MOST);
+	ret->nr = nr;
+	for (size_t i = 0; i < nr; i++) {
+		ret->at[i].event = event_id((size_t)shares[i].event);
+		ret->at[i].weight = shares[i].period;
+		(void)count_event(r, (size_t)shares[i].event);
+	}
 }
 
 /* What the history may take where nobody said: a recording is there to be seen whole. */
@@ -72,6 +108,7 @@ int feed_init(struct recording *r, const struct recording_helpers *with)
 		.cache = with->cache,
 		.patient = true,
 		.on_record = on_record,
+		.on_counts = on_counts,
 		.ctx = r,
 	};
 
@@ -95,6 +132,7 @@ void feed_done(struct recording *r)
 	vec_done(&r->kinds);
 	vec_done(&r->samples);
 	map_done(&r->counts);
+	map_done(&r->stored_counts);
 }
 
 /* A step back in time: the source that can go on with @time_ns. */
@@ -136,7 +174,7 @@ static int kind_of(struct recording *r, const struct perfdata_record *rec)
 			return -1;
 	if (r->kinds.at[event] >= 0)
 		return r->kinds.at[event];
-	kind.event = (uint8_t)(event < EVENTS_TOLD_APART ? event : EVENTS_TOLD_APART - 1);
+	kind.event = event_id(event);
 	kind.weight = e->by_frequency ? 0 : e->sample_period;
 	r->kinds.at[event] = pipeline_kind(&r->pipeline, &kind);
 	return r->kinds.at[event];
@@ -144,10 +182,8 @@ static int kind_of(struct recording *r, const struct perfdata_record *rec)
 
 static int count_sample(struct recording *r, const struct perfdata_record *rec)
 {
-	while (r->samples.nr <= (size_t)rec->event)
-		if (vec_push(&r->samples, 0))
-			return -ENOMEM;
-	r->samples.at[rec->event]++;
+	if (!shares_differ(r->pd, rec->event) && count_event(r, (size_t)rec->event))
+		return -ENOMEM;
 	if (!(rec->sid.have & PERF_SAMPLE_TIME))
 		return 0;
 	if (!r->timed || rec->sid.time_ns < r->first_ns)

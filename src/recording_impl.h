@@ -50,11 +50,12 @@ struct recording {
 	bool by_registers; /* samples carry registers and stacks */
 	bool no_unwinding; /* of a machine whose registers we do not know */
 	bool same_host;    /* recorded here, by this kernel's release */
-	bool machine_told, kernel_told;
+	bool machine_told, kernel_told, trace_told;
 	size_t nr_refused; /* images whose files were not taken, as last told */
 	struct image_places places;
 	struct rkernel *kernel;
-	struct map counts; /* of groups' samples; see recording_shares.h */
+	struct map stored_counts; /* the same as .counts, for what is stored */
+	struct map counts;        /* of groups' samples; see recording_shares.h */
 	/* Called with each record once it has been applied, in time order; may be NULL. */
 	void (*each)(struct recording *r, const struct record *record);
 	struct rtrace *trace; /* of tracepoints, for scripts; NULL: not asked yet */

@@ -257,6 +257,20 @@ static void tell_machine(struct recording *r)
 			  r->pipeline.counts.narrow);
 }
 
+/* Of Intel PT and the like: more memory than the samples, often. */
+static void tell_trace(struct recording *r)
+{
+	uint64_t bytes = perfdata_facts(r->pd)->trace_bytes;
+
+	if (r->trace_told || !bytes)
+		return;
+	r->trace_told = true;
+	notes_add(r->notes, "trace", 0,
+		  "the recording holds a hardware trace of %" PRIu64
+		  " KiB, which is not decoded: what is shown are its samples",
+		  (bytes + 1023) / 1024);
+}
+
 static void tell_kernel(struct recording *r)
 {
 	if (r->kernel_told || !rkernel_why(r->kernel)[0] ||
@@ -294,6 +308,7 @@ static void tell_files(struct recording *r)
 void rnames_tell(struct recording *r)
 {
 	tell_machine(r);
+	tell_trace(r);
 	tell_kernel(r);
 	tell_files(r);
 }

@@ -84,8 +84,11 @@ static void print_first_line(struct page *p)
 	if (start && localtime_r(&start, &tm))
 		strftime(stamp, sizeof(stamp), "  %Y-%m-%d %H:%M:%S", &tm);
 	fprintf(p->f, "ptop%s  %s", stamp, clean(p, r->host));
-	fprintf(p->f, "  %s %s%" PRIu64 "%s  %s  ", clean(p, r->event),
-		r->by_frequency ? "" : "period ", r->rate, r->by_frequency ? "Hz" : "", modes(r));
+	fprintf(p->f, "  %s", clean(p, r->event));
+	if (r->rate) /* a member of a group has none */
+		fprintf(p->f, " %s%" PRIu64 "%s", r->by_frequency ? "" : "period ", r->rate,
+			r->by_frequency ? "Hz" : "");
+	fprintf(p->f, "  %s  ", modes(r));
 	print_target(p);
 	fputc('\n', p->f);
 }

@@ -202,8 +202,9 @@ static int next_inflated(struct perfdata *pd, struct perfdata_record *ret)
 
 			ret->offset = z->offset;
 			if (!size)
-				return stop(pd, -EBADMSG, z->offset,
-					    "a record in the compressed data has a size below 8");
+				return stop(
+					pd, -EBADMSG, z->offset,
+					"a record in the compressed data is damaged (it has a size below 8 bytes)");
 			if (size <= there) {
 				z->out_pos += size;
 				return 1;
@@ -239,14 +240,18 @@ static int next_plain(struct perfdata *pd, struct perfdata_record *ret)
 	size = look_at(pd, s->at, ret);
 	ret->offset = s->offset;
 	if (!size)
-		return stop(pd, -EBADMSG, s->offset, "a record has a size below 8");
+		return stop(pd, -EBADMSG, s->offset,
+			    "a record there is damaged (it has a size below 8 bytes)");
 	if (size > pd->in->data_end - s->offset)
-		return stop(pd, -EBADMSG, s->offset, "a record reaches beyond the data");
+		return stop(pd, -EBADMSG, s->offset,
+			    "a record there is damaged (it reaches beyond the data)");
 	there = stream_want(s, size);
 	if (there < size)
 		return s->dry ? -EAGAIN : ended(pd, there);
 	ret->bytes = s->at;
 	pd->in->behind = data_behind(pd, ret);
+	if (ret->type == PERFDATA_AUXTRACE)
+		pd->facts.trace_bytes += pd->in->behind;
 	pd->tracing_next = ret->type == PERFDATA_TRACING_DATA;
 	stream_take(s, size);
 	return 1;
@@ -262,7 +267,8 @@ static int finish(struct perfdata *pd, struct perfdata_record *r, bool inflated)
 			return stop(pd, -EBADMSG, r->offset,
 				    "a record comes before any event is described");
 		if (!event_find(pd, r))
-			return stop(pd, -EBADMSG, r->offset, "a sample is too short for its event");
+			return stop(pd, -EBADMSG, r->offset,
+				    "a sample there is damaged (it is too short for its event)");
 		return 1;
 	}
 	if (r->type == PERFDATA_COMPRESSED || r->type == PERFDATA_COMPRESSED2) {

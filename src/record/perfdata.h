@@ -95,6 +95,7 @@ struct perfdata_facts {
 	char *hostname, *osrelease, *version, *arch, *cpudesc, *cpuid, *cmdline;
 	uint32_t nr_cpus_online, nr_cpus;
 	uint64_t memory_kb;
+	uint64_t trace_bytes; /* of hardware traces (AUXTRACE), so far */
 	bool compressed;
 };
 

@@ -64,7 +64,8 @@ static int read_magic(struct perfdata *pd, struct reason *why)
 	(void)cursor_u64(&c, &size);
 	pd->pipe = size == HEADER_BYTES_PIPE;
 	if (!pd->pipe && size != HEADER_BYTES && size != HEADER_BYTES_OLD)
-		return reason_set(why, -ENOEXEC, "its header has a size of %llu: no known format",
+		return reason_set(why, -ENOEXEC,
+				  "its header is damaged or of an unknown format (a size of %llu)",
 				  (unsigned long long)size);
 	return 0;
 }
@@ -159,8 +160,10 @@ static int read_file_header(struct perfdata *pd, struct reason *why)
 					  strerror(-err));
 		start = 0;
 	}
-	if (start || stream_read_at(&pd->in->stream, 0, bytes, sizeof(bytes)) < HEADER_BYTES_OLD)
+	if (start)
 		return not_a_recording(why);
+	if (stream_read_at(&pd->in->stream, 0, bytes, sizeof(bytes)) < HEADER_BYTES_OLD)
+		return reason_set(why, -EBADMSG, "it ends within its header (it was cut short)");
 	(void)(cursor_skip(&c, MAGIC_BYTES) && cursor_u64(&c, &h.size) &&
 	       cursor_u64(&c, &h.attr_size) && cursor_u64(&c, &h.attrs.offset) &&
 	       cursor_u64(&c, &h.attrs.size) && cursor_u64(&c, &h.data.offset) &&

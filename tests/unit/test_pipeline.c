@@ -26,9 +26,24 @@ struct rig {
 	int kind;
 };
 
+/* A sample of a group counts for two events, or, at time 7, for none. */
+static void on_counts(void *ctx, const struct record *r, uint8_t event,
+		      struct sample_shares *shares)
+{
+	(void)ctx;
+	assert_int_equal(event, 3);
+	assert_int_equal(r->sample.read.nr, 1);
+	shares->nr = r->sid.time_ns == 7 ? 0 : 2;
+	shares->at[0].event = 3;
+	shares->at[0].weight = 10;
+	shares->at[1].event = 4;
+	shares->at[1].weight = 5;
+}
+
 static void rig_open(struct rig *r)
 {
 	struct pipeline_config config = {
+		.on_counts = on_counts,
 		.nr_sources = 2,
 		.history_bytes = 1 << 20,
 		.own_pid = 1,
@@ -285,6 +300,35 @@ static void test_samples_of_nobody(void **state)
 	pipeline_done(&r.pl);
 }
 
+static void test_groups_count_for_their_members(void **state)
+{
+	struct record_kind kind = { .layout = { .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TIME |
+							       PERF_SAMPLE_READ },
+				    .event = 3 };
+	struct answer a;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	r.kind = pipeline_kind(&r.pl, &kind);
+	for (uint64_t time_ns = 6; time_ns < 9; time_ns++) {
+		struct build b = build_begin(RECORD_SAMPLE, PERF_RECORD_MISC_USER, false);
+
+		build_u64(&b, 0x1234);
+		build_u64(&b, time_ns);
+		build_u64(&b, 1); /* the count */
+		build_end(&b);
+		push(&r, 0, time_ns, &b);
+	}
+	finish(&r);
+	functions(&r, &a); /* of event 3 */
+	assert_int_equal(r.pl.counts.samples, 3);
+	assert_int_equal(a.samples, 2);
+	assert_int_equal(a.weight, 20);
+	answer_done(&a);
+	pipeline_done(&r.pl);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -295,6 +339,7 @@ int main(void)
 		cmocka_unit_test(test_losses_are_counted),
 		cmocka_unit_test(test_tidy_keeps_answers),
 		cmocka_unit_test(test_samples_of_nobody),
+		cmocka_unit_test(test_groups_count_for_their_members),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
