@@ -21,7 +21,7 @@ struct group {
 	uint32_t text; /* in .texts */
 };
 
-#define NR_ENTRIES 1024
+#define NR_ENTRIES 8192
 
 struct known_entry {
 	uint64_t offset;
@@ -30,7 +30,7 @@ struct known_entry {
 	bool used;
 };
 
-#define NR_PLACES 4096
+#define NR_PLACES 16384
 
 struct known_place {
 	uint64_t addr, place; /* 0: none */

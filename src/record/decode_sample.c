@@ -22,8 +22,52 @@ static unsigned bits_in(uint64_t mask)
 	return (unsigned)__builtin_popcountll(mask);
 }
 
-bool sample_head(struct cursor *c, uint64_t type, struct sample_id *sid, uint64_t *ret_ip,
-		 uint64_t *ret_addr)
+enum {
+	HEAD_FIELDS = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+		      PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU,
+	SID_FIELDS = HEAD_FIELDS & ~(PERF_SAMPLE_IP | PERF_SAMPLE_ADDR),
+};
+
+static inline const uint8_t *take_word(const uint8_t *at, void *ret)
+{
+	memcpy(ret, at, 8);
+	return at + 8;
+}
+
+/* In this machine's byte order, and all of it is there: every field is a word. */
+static void plain_head(struct cursor *c, uint64_t type, struct sample_id *sid, uint64_t *ret_ip,
+		       uint64_t *ret_addr)
+{
+	const uint8_t *at = c->at;
+	uint32_t pair[2];
+
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		at = take_word(at, &sid->id);
+	if (type & PERF_SAMPLE_IP)
+		at = take_word(at, ret_ip);
+	if (type & PERF_SAMPLE_TID) {
+		at = take_word(at, pair);
+		sid->pid = pair[0];
+		sid->tid = pair[1];
+	}
+	if (type & PERF_SAMPLE_TIME)
+		at = take_word(at, &sid->time_ns);
+	if (type & PERF_SAMPLE_ADDR)
+		at = take_word(at, ret_addr);
+	if (type & PERF_SAMPLE_ID)
+		at = take_word(at, &sid->id);
+	if (type & PERF_SAMPLE_STREAM_ID)
+		at = take_word(at, &sid->stream_id);
+	if (type & PERF_SAMPLE_CPU) {
+		at = take_word(at, pair);
+		sid->cpu = pair[0];
+	}
+	c->at = at;
+	sid->have = type & SID_FIELDS;
+}
+
+static bool careful_head(struct cursor *c, uint64_t type, struct sample_id *sid, uint64_t *ret_ip,
+			 uint64_t *ret_addr)
 {
 	uint32_t reserved;
 
@@ -43,8 +87,18 @@ bool sample_head(struct cursor *c, uint64_t type, struct sample_id *sid, uint64_
 		return false;
 	if ((type & PERF_SAMPLE_CPU) && !(cursor_u32(c, &sid->cpu) && cursor_u32(c, &reserved)))
 		return false;
-	sid->have = type & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-			    PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU);
+	sid->have = type & SID_FIELDS;
+	return true;
+}
+
+bool sample_head(struct cursor *c, uint64_t type, struct sample_id *sid, uint64_t *ret_ip,
+		 uint64_t *ret_addr)
+{
+	const size_t most = 8 * 8; /* bits of HEAD_FIELDS, a word each */
+
+	if (c->swap || cursor_left(c) < most)
+		return careful_head(c, type, sid, ret_ip, ret_addr);
+	plain_head(c, type, sid, ret_ip, ret_addr);
 	return true;
 }
 

@@ -23,6 +23,7 @@ enum {
 	SPARE_CHUNKS = 2,   /* kept beyond as many as are in use */
 	MOVE_BACK_MAX = 16, /* entries a record moves back past before it is a stray */
 	ROOM_KEPT = 1024,   /* entries an empty queue or heap may keep room for */
+	AHEAD = 3,          /* entries whose records are fetched ahead */
 };
 
 struct chunk {
@@ -230,6 +231,12 @@ static struct entry queue_take(struct queue *q)
 
 	q->head++;
 	q->nr--;
+	if (q->nr > AHEAD) { /* they leave long after they came */
+		const struct packet *next = queue_at(q, AHEAD)->packet;
+
+		__builtin_prefetch(next);
+		__builtin_prefetch((const char *)next + 64);
+	}
 	if (!q->nr && q->cap > ROOM_KEPT) {
 		free(q->at);
 		*q = (struct queue){ 0 };

@@ -11,7 +11,9 @@
 
 #include "record/perfdata_impl.h"
 
-enum { WINDOW_BYTES = 1 << 20 };
+/* Of the input, read at once: what is read should still be in the processor's cache when it is
+ * looked at. */
+enum { WINDOW_BYTES = 128 << 10 };
 
 static struct perfdata *make(struct reason *why)
 {

@@ -345,6 +345,7 @@ int space_trim(struct space *s, uint64_t now_ns, uint64_t fold_after_ns, const u
 	size_t nr_before;
 	int err;
 
+	s->epoch++;
 	reap(s, now_ns);
 	nr_before = s->processes.nr;
 	err = trim_prepare(&t);

@@ -23,6 +23,7 @@ struct space *space_new(void)
 	if (!s)
 		return NULL;
 	s->free_process = s->free_image = s->last_process = NONE;
+	s->epoch = 1; /* .known of zeroes is not true */
 	s->strings = strpool_new();
 	if (!s->strings) {
 		free(s);
@@ -102,6 +103,7 @@ static uint32_t process_new(struct space *s, pid_t pid)
 	else if (pid == SPACE_NOT_TOLD)
 		made.comm = strpool_add(s->strings, "[not recorded]", 14);
 	s->processes.at[at] = made;
+	s->epoch++;
 	space_uncache(s);
 	return at;
 }
@@ -118,6 +120,7 @@ static void process_revive(struct space *s, struct process *p)
 	p->threads = 1;
 	if (leader && s->tasks.at[*leader].pid == p->pid)
 		s->tasks.at[*leader].dead = false;
+	s->epoch++;
 	space_uncache(s);
 }
 
@@ -158,6 +161,7 @@ static uint32_t task_new(struct space *s, uint32_t process, pid_t tid, uint32_t 
 	    map_set(&s->tids, (uint32_t)tid, s->tasks.nr))
 		return NONE;
 	s->tasks.at[s->tasks.nr] = made;
+	s->epoch++;
 	return (uint32_t)s->tasks.nr++;
 }
 
@@ -184,7 +188,7 @@ static uint32_t comm_make(struct space *s, pid_t pid, pid_t tid, bool dead)
 	return comm;
 }
 
-uint32_t space_task(struct space *s, pid_t pid, pid_t tid)
+static uint32_t task_get(struct space *s, pid_t pid, pid_t tid)
 {
 	uint32_t process = process_get(s, pid, 0);
 	struct process *p;
@@ -208,6 +212,19 @@ uint32_t space_task(struct space *s, pid_t pid, pid_t tid)
 		p->comm = comm_make(s, pid, pid, p->dead);
 	if (t->comm == NONE)
 		t->comm = tid == pid || pid == 0 ? p->comm : comm_make(s, pid, tid, t->dead);
+	return task;
+}
+
+uint32_t space_task(struct space *s, pid_t pid, pid_t tid)
+{
+	struct known_task *known = &s->known[(uint32_t)tid % SPACE_KNOWN_TASKS];
+	uint32_t task;
+
+	if (known->epoch == s->epoch && known->pid == pid && known->tid == tid)
+		return known->task;
+	task = task_get(s, pid, tid);
+	if (task != NONE)
+		*known = (struct known_task){ pid, tid, task, s->epoch };
 	return task;
 }
 

@@ -35,6 +35,8 @@ struct process {
 	struct maps *maps;
 };
 
+enum { SPACE_KNOWN_TASKS = 64 }; /* a power of two */
+
 struct image {
 	struct image_key key;
 	uint32_t next; /* same hash, or next free id */
@@ -55,6 +57,12 @@ struct space {
 	space_image_fn *on_image;
 	space_forget_fn *on_forget;
 	void *image_ctx, *forget_ctx;
+	/* What space_task() answered last, by thread: true while .epoch is that of the space. */
+	struct known_task {
+		pid_t pid, tid;
+		uint32_t task, epoch;
+	} known[SPACE_KNOWN_TASKS];
+	uint32_t epoch; /* rises when a number may lead to another task */
 	pid_t last_pid; /* the process that resolved last, valid while last_process != NONE */
 	uint32_t last_process;
 	struct mapping last; /* and its mapping; empty: none */
