@@ -5,6 +5,7 @@
 bench_programs = \
 	tests/bench/bench_decode \
 	tests/bench/bench_image \
+	tests/bench/bench_inlines \
 	tests/bench/bench_lane \
 	tests/bench/bench_order \
 	tests/bench/bench_query \
@@ -27,6 +28,8 @@ tests_bench_bench_decode_SOURCES = tests/bench/bench_decode.c
 tests_bench_bench_decode_LDADD = $(bench_ldadd)
 tests_bench_bench_image_SOURCES = tests/bench/bench_image.c
 tests_bench_bench_image_LDADD = $(bench_ldadd)
+tests_bench_bench_inlines_SOURCES = tests/bench/bench_inlines.c
+tests_bench_bench_inlines_LDADD = $(bench_ldadd)
 tests_bench_bench_lane_SOURCES = tests/bench/bench_lane.c
 tests_bench_bench_lane_LDADD = $(bench_ldadd)
 tests_bench_bench_order_SOURCES = tests/bench/bench_order.c

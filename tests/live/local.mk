@@ -13,8 +13,8 @@ live_tests = \
 	tests/live/hard_maps.py \
 	tests/live/hard_names.py \
 	tests/live/hard_unwind.py \
-	tests/live/jit.py \
 	tests/live/inlined.py \
+	tests/live/jit.py \
 	tests/live/lost.py \
 	tests/live/modules.py \
 	tests/live/names.py \
