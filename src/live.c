@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "control.h"
+#include "history_save.h"
 #include "loop.h"
 #include "output/text.h"
 #include "progress.h"
@@ -33,6 +34,7 @@ struct live {
 	struct canvas canvas;
 	struct asker asker;
 	struct control control;
+	struct history_job history;
 	struct own_cost cost;
 	struct loop loop;
 	bool redraw, stop;
@@ -223,6 +225,28 @@ static void save(struct live *v, uint64_t now_ns)
 	ui_message(v->ui, sentence, now_ns);
 }
 
+/* Writes the samples held to a new recording in the working directory, beside all else. */
+static void record(struct live *v, uint64_t now_ns)
+{
+	struct reason why;
+
+	if (session_recorded(v->session))
+		reason_set(&why, 0, "this is a recording: its samples are in a file already");
+	else if (history_begin(&v->history, v->session, &why) == 0)
+		reason_set(&why, 0, "writing the samples held to %s", v->history.path);
+	ui_message(v->ui, why.text, now_ns);
+}
+
+static void end_record(struct live *v)
+{
+	struct reason how;
+
+	if (!history_ended(&v->history, &how))
+		return;
+	ui_message(v->ui, how.text, clock_ns());
+	v->redraw = true;
+}
+
 static void set_delay(struct live *v, double seconds)
 {
 	v->delay_s = seconds;
@@ -239,6 +263,8 @@ static void carry_out(struct live *v, uint64_t now_ns)
 			set_delay(v, wish.seconds);
 		else if (wish.kind == UI_SAVE)
 			save(v, now_ns);
+		else if (wish.kind == UI_RECORD)
+			record(v, now_ns);
 		else if (control_apply(&v->control, &wish, &why))
 			ui_message(v->ui, why.text, now_ns);
 	}
@@ -317,6 +343,7 @@ static void run(struct live *v)
 			v->redraw = true;
 		if (events & LOOP_SUSPEND)
 			suspend(v);
+		end_record(v);
 		if (events & (LOOP_INPUT | LOOP_DEADLINE))
 			take_keys(v);
 		if (events & LOOP_REFRESH)

@@ -11,6 +11,8 @@ libptop_a_SOURCES += \
 	src/completion.c \
 	src/control.c src/control.h \
 	src/forget.c src/forget.h \
+	src/history_places.c src/history_places.h \
+	src/history_save.c src/history_save.h \
 	src/hold.c src/hold.h \
 	src/inlining.c src/inlining.h \
 	src/kept.c src/kept.h \

@@ -408,9 +408,8 @@ static int check_input(struct options *o, struct reason *why)
 		return reason_set(why, -EINVAL,
 				  "-i and a target exclude each other: a recording has its own");
 	if (o->output)
-		return reason_set(
-			why, -EINVAL,
-			"-i and -o exclude each other: the key O writes what a recording holds");
+		return reason_set(why, -EINVAL,
+				  "-i and -o exclude each other: a recording is a file already");
 	if (o->event_given || o->rate_given)
 		return reason_set(
 			why, -EINVAL,

@@ -194,7 +194,7 @@ static int begin(struct recorder *r, int fd)
 	if (!err)
 		err = facts_kernel(r->w, &r->layout, pl->symbols);
 	if (!err)
-		err = facts_processes(r->w, &r->layout, pl->space,
+		err = facts_processes(r->w, &r->layout, pl,
 				      sampler_attr(session_sampler(r->session), 0)->mmap_data);
 	if (!err)
 		err = facts_kernel_ids(r->w);

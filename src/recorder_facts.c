@@ -156,10 +156,10 @@ int facts_kernel(struct perfdata_writer *w, const struct layout *l, const struct
 	return err;
 }
 
-void facts_map(struct blob *b, const struct layout *l, const struct space *space, uint32_t pid,
+void facts_map(struct blob *b, const struct layout *l, const struct pipeline *pl, uint32_t pid,
 	       const struct mapping *m)
 {
-	const struct image_key *key = space_image(space, m->image);
+	const struct image_key *key = space_image(pl->space, m->image);
 	const struct sample_id nobody = { 0 };
 	struct synth_map map = {
 		.pid = pid,
@@ -176,7 +176,10 @@ void facts_map(struct blob *b, const struct layout *l, const struct space *space
 		map.ino_generation = key->ino_generation;
 		map.build_id = key->build_id;
 		map.build_id_size = key->build_id_size;
-		map.path = space_string(space, key->path);
+		map.path = space_string(pl->space, key->path);
+		if (key->kind == IMAGE_FILE && images_state(pl->images, m->image) == IMAGE_LOADED)
+			map.build_id_size =
+				(uint8_t)images_build_id(pl->images, m->image, &map.build_id);
 	}
 	synth_mmap2(b, l, &nobody, &map);
 }
@@ -221,9 +224,10 @@ static void tell_data(void *ctx, pid_t pid, const struct data_map *m)
 	t->err = put(t->w, &t->b);
 }
 
-int facts_processes(struct perfdata_writer *w, const struct layout *l, struct space *space,
+int facts_processes(struct perfdata_writer *w, const struct layout *l, const struct pipeline *pl,
 		    bool data)
 {
+	struct space *space = pl->space;
 	const struct sample_id nobody = { 0 };
 	struct telling t = { .w = w, .l = l };
 	struct process_info p;
@@ -242,7 +246,7 @@ int facts_processes(struct perfdata_writer *w, const struct layout *l, struct sp
 		synth_comm(&t.b, l, &nobody, pid, pid, p.comm);
 		t.err = put(w, &t.b);
 		while (!t.err && space_next_mapping(space, process, &at, &m)) {
-			facts_map(&t.b, l, space, pid, &m);
+			facts_map(&t.b, l, pl, pid, &m);
 			t.err = put(w, &t.b);
 		}
 		if (data)

@@ -18,7 +18,7 @@ int facts_kernel(struct perfdata_writer *w, const struct layout *l, const struct
 
 /* The processes that live, their threads' names and their mappings, with @data also those that are
  * not code. */
-int facts_processes(struct perfdata_writer *w, const struct layout *l, struct space *space,
+int facts_processes(struct perfdata_writer *w, const struct layout *l, const struct pipeline *pl,
 		    bool data);
 
 /* Build-ids of the kernel and its modules. */
@@ -27,8 +27,8 @@ int facts_kernel_ids(struct perfdata_writer *w);
 /* And of the files that samples fell into and that were read until now. */
 int facts_build_ids(struct perfdata_writer *w, const struct pipeline *pl);
 
-/* The mapping @m of @pid as an MMAP2 of the image's file. */
-void facts_map(struct blob *b, const struct layout *l, const struct space *space, uint32_t pid,
+/* The mapping @m of @pid as an MMAP2 of the image's file, by its build-id where that was read. */
+void facts_map(struct blob *b, const struct layout *l, const struct pipeline *pl, uint32_t pid,
 	       const struct mapping *m);
 
 #endif

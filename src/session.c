@@ -139,6 +139,11 @@ const struct event *session_event(const struct session *s, size_t i, uint64_t *r
 	return s->source->event ? s->source->event(s, i, ret_samples) : NULL;
 }
 
+const struct event *session_held(const struct session *s, size_t i)
+{
+	return s->source->held ? s->source->held(s, i) : NULL;
+}
+
 const struct sampler *session_sampler(const struct session *s)
 {
 	return s->source->sampler ? s->source->sampler(s) : NULL;

@@ -26,6 +26,7 @@ struct source {
 	int (*change)(struct session *s, const struct sampling *wanted, struct reason *why);
 	const struct sampling *(*sampling)(const struct session *s);
 	const struct event *(*event)(const struct session *s, size_t i, uint64_t *ret_samples);
+	const struct event *(*held)(const struct session *s, size_t i);
 	const struct sampler *(*sampler)(const struct session *s);
 	const char *(*sampled)(const struct session *s, uint32_t serial);
 	uint32_t (*nr_cpus)(const struct session *s);

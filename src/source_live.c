@@ -538,6 +538,11 @@ static uint32_t nr_cpus(const struct session *s)
 	return (uint32_t)sampler_nr_cpus(of(s)->sampler);
 }
 
+static const struct event *held(const struct session *s, size_t i)
+{
+	return i < of(s)->events.nr ? &of(s)->events.at[i] : NULL;
+}
+
 static const struct sampler *sampler(const struct session *s)
 {
 	return of(s)->sampler;
@@ -563,6 +568,7 @@ const struct source source_live = {
 	.when = when,
 	.change = change,
 	.sampling = sampling,
+	.held = held,
 	.sampler = sampler,
 	.sampled = sampled,
 	.nr_cpus = nr_cpus,

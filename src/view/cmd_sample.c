@@ -83,6 +83,12 @@ int cmd_save(struct ui *ui, uint64_t now_ns)
 	return push(ui, UI_SAVE);
 }
 
+int cmd_record(struct ui *ui, uint64_t now_ns)
+{
+	(void)now_ns;
+	return push(ui, UI_RECORD);
+}
+
 int cmd_repaint(struct ui *ui, uint64_t now_ns)
 {
 	(void)ui;

@@ -117,6 +117,7 @@ enum ui_control_kind {
 	UI_REFRESH, /* .seconds between refreshes, 0.1 .. 3600 */
 	/* write what the last answer shows to a file; say where by ui_message() */
 	UI_SAVE,
+	UI_RECORD, /* write all samples held to a recording, likewise */
 };
 
 struct ui_control {

@@ -201,6 +201,35 @@ def test_events_change_while_it_goes_on():
     assert {("cpu-clock", 500500), ("cpu-clock", 1001001)} & periods, periods
 
 
+def test_a_key_writes_what_is_held():
+    ps.need_perf()
+    perf = ps.need_tool("perf")
+    folder = ps.scratch_dir()
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        with ps.Workload("workload", 300) as work:
+            with Session(["-d", 0.3, "-F", 2000, "-p", work.pid], cols=120) as terminal:
+                terminal.press("1", r"hot_a")
+                terminal.press("O", r"the samples held are in ptop-[-0-9]*\.data, a recording")
+                terminal.keys("q")
+                assert terminal.wait_exit(LONG_S) == 0
+    finally:
+        os.chdir(before)
+    name, = [name for name in os.listdir(folder) if name.endswith(".data")]
+    path = os.path.join(folder, name)
+    stacks = perf_stacks(perf, path)
+    theirs = collections.Counter(stack[0] for stack in stacks if stack)
+    refresh = ps.run_json(["-i", path, "-r", 0, "--min-percent", 0])[-1]
+    again = self_counts(refresh)
+    assert len(stacks) == refresh["samples"] > 20, (len(stacks), refresh["samples"])
+    for name in HOT:
+        assert theirs[name] == again.get(name, 0), f"{name}: {theirs[name]}, {again.get(name)}"
+    hot = [stack for stack in stacks if stack and stack[0] in HOT]
+    assert len(hot) > 0.8 * len(stacks), f"{len(hot)} of {len(stacks)}"
+    assert all("worker" in stack and "round_of_work" in stack for stack in hot[:20]), hot[:20]
+
+
 def test_a_full_disk():
     """The file may not grow beyond a megabyte: one sentence, the rest of it is there, and ptop goes
     on to its end."""

@@ -2,6 +2,7 @@
 check_PROGRAMS += \
 	tests/unit/test_adapt \
 	tests/unit/test_advice \
+	tests/unit/test_history_save \
 	tests/unit/test_options \
 	tests/unit/test_park \
 	tests/unit/test_pipeline \
@@ -11,6 +12,8 @@ tests_unit_test_adapt_SOURCES = tests/unit/test_adapt.c
 tests_unit_test_adapt_LDADD = $(unit_LDADD)
 tests_unit_test_advice_SOURCES = tests/unit/test_advice.c
 tests_unit_test_advice_LDADD = $(unit_LDADD)
+tests_unit_test_history_save_SOURCES = tests/unit/test_history_save.c
+tests_unit_test_history_save_LDADD = $(unit_LDADD)
 tests_unit_test_options_SOURCES = tests/unit/test_options.c
 tests_unit_test_options_LDADD = $(unit_LDADD)
 tests_unit_test_park_SOURCES = tests/unit/test_park.c

@@ -150,6 +150,7 @@ static void test_sampling_wishes(void **state)
 		{ "f4000\r", UI_RATE_FREQUENCY, 4000 },
 		{ "c100000\r", UI_RATE_PERIOD, 100000 },
 		{ "P", UI_SAVE, 0 },
+		{ "O", UI_RECORD, 0 },
 		{ "f12\177\17799\r", UI_RATE_FREQUENCY, 99 },
 	};
 	struct bed *b = loaded();
