@@ -195,7 +195,8 @@ static int begin(struct recorder *r, int fd)
 		err = facts_kernel(r->w, &r->layout, pl->symbols);
 	if (!err)
 		err = facts_processes(r->w, &r->layout, pl,
-				      sampler_attr(session_sampler(r->session), 0)->mmap_data);
+				      sampler_attr(session_sampler(r->session), 0)->mmap_data,
+				      r->session->command.pid);
 	if (!err)
 		err = facts_kernel_ids(r->w);
 	return err;

@@ -225,7 +225,7 @@ static void tell_data(void *ctx, pid_t pid, const struct data_map *m)
 }
 
 int facts_processes(struct perfdata_writer *w, const struct layout *l, const struct pipeline *pl,
-		    bool data)
+		    bool data, pid_t command)
 {
 	struct space *space = pl->space;
 	const struct sample_id nobody = { 0 };
@@ -239,7 +239,7 @@ int facts_processes(struct perfdata_writer *w, const struct layout *l, const str
 		uint32_t pid;
 		size_t at = 0;
 
-		if (!space_process_info(space, process, &p))
+		if (!space_process_info(space, process, &p) || p.pid == command)
 			continue;
 		pid = (uint32_t)p.pid;
 

@@ -16,10 +16,12 @@ int facts_begin(struct perfdata_writer **ret, int fd, const struct options *o, s
 /* Where the kernel, its modules and its BPF programs are, as records without a time. */
 int facts_kernel(struct perfdata_writer *w, const struct layout *l, const struct symbols *symbols);
 
-/* The processes that live, their threads' names and their mappings, with @data also those that are
- * not code. */
+/*
+ * The processes that live, their threads' names and their mappings, with @data also those that are
+ * not code.  Not @command: its exec, still to come, replaces all that.
+ */
 int facts_processes(struct perfdata_writer *w, const struct layout *l, const struct pipeline *pl,
-		    bool data);
+		    bool data, pid_t command);
 
 /* Build-ids of the kernel and its modules. */
 int facts_kernel_ids(struct perfdata_writer *w);
