@@ -4,6 +4,7 @@ libptop_a_SOURCES += \
 	src/view/view_callers.c \
 	src/view/view_modules.c \
 	src/view/canvas.c src/view/canvas.h \
+	src/view/carry.c src/view/carry.h \
 	src/view/cmd_list.c \
 	src/view/cmd_sample.c \
 	src/view/cmd_view.c \

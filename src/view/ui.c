@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "view/carry.h"
 #include "view/commands.h"
 #include "view/model.h"
 
@@ -182,6 +183,7 @@ void ui_answer(struct ui *ui, struct answer *a, const struct ui_measure *m)
 		return;
 	}
 	ui->due = false;
+	carry_folds(ui_list(ui), &ui->answer, a, &ui->names);
 	answer_done(&ui->answer);
 	ui->answer = *a;
 	*a = (struct answer){ .first = UINT32_MAX };
