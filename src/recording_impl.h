@@ -58,6 +58,8 @@ struct recording {
 	struct map counts;        /* of groups' samples; see recording_shares.h */
 	/* Called with each record once it has been applied, in time order; may be NULL. */
 	void (*each)(struct recording *r, const struct record *record);
+	size_t width_events;  /* how many there were when .width was found */
+	int width;            /* of the longest event's name, for scripts */
 	struct rtrace *trace; /* of tracepoints, for scripts; NULL: not asked yet */
 	bool trace_failed;    /* and said so */
 	int error;            /* of .each: writing goes on no further */

@@ -162,7 +162,11 @@ static void fill_head(struct recording *r, const struct record *record, char nob
 		s->comm = task.comm;
 	s->cpu = id->cpu;
 	s->time_ns = id->time_ns;
-	s->event_width = longest_name(r);
+	if (r->width_events != perfdata_nr_events(r->pd)) {
+		r->width_events = perfdata_nr_events(r->pd);
+		r->width = longest_name(r);
+	}
+	s->event_width = r->width;
 }
 
 /* Of a tracepoint; why there is none is said once. */

@@ -152,7 +152,7 @@ static void describe_machine(const struct perfdata_facts *f, char *out, size_t s
 			    f->nr_cpus == 1 ? "" : "s");
 	if (f->nr_cpus && f->cpudesc)
 		at = append(out, size, at, " (%.64s)", f->cpudesc);
-	if (f->version)
+	if (f->version && f->version[0])
 		append(out, size, at, "%sby perf %.32s", at ? ", " : "", f->version);
 }
 

@@ -102,6 +102,7 @@ void perfdata_free(struct perfdata *pd)
 		free(pd->events.at[i].name);
 	vec_done(&pd->events);
 	map_done(&pd->ids);
+	vec_done(&pd->places);
 	facts_done(pd);
 	input_done(&pd->first);
 	for (size_t i = 0; i < pd->others.nr; i++) {

@@ -138,13 +138,24 @@ static bool same_places(const struct layout *a, const struct layout *b)
 	       a->sample_id_all == b->sample_id_all;
 }
 
+/* Keeps one event of each way to place ids. */
+static int add_place(struct perfdata *pd)
+{
+	const struct layout *last = &pd->events.at[pd->events.nr - 1].layout;
+
+	for (size_t i = 0; i < pd->places.nr; i++)
+		if (same_places(&pd->events.at[pd->places.at[i]].layout, last))
+			return 0;
+	return vec_push(&pd->places, pd->events.nr - 1);
+}
+
 int event_add(struct perfdata *pd, const struct perfdata_event *e)
 {
 	bool identified = e->layout.sample_type & PERF_SAMPLE_IDENTIFIER;
 
 	if (pd->events.nr >= PERFDATA_EVENTS_MAX)
 		return -E2BIG;
-	if (vec_push(&pd->events, *e))
+	if (vec_push(&pd->events, *e) || add_place(pd))
 		return -ENOMEM;
 	pd->same_layout = pd->events.nr == 1 ||
 			  (pd->same_layout && same_places(&pd->events.at[0].layout, &e->layout));
@@ -211,8 +222,8 @@ static int event_by_trial(struct perfdata *pd, const struct perfdata_record *r)
 	struct sample_id sid;
 	uint32_t type;
 
-	for (size_t i = 0; i < pd->events.nr; i++) {
-		const struct layout *l = &pd->events.at[i].layout;
+	for (size_t i = 0; i < pd->places.nr; i++) {
+		const struct layout *l = &pd->events.at[pd->places.at[i]].layout;
 		int event;
 
 		if (record_peek(l, r->bytes, r->size, &type, &sid) || !sid.id)

@@ -91,6 +91,7 @@ struct perfdata {
 	bool unfinished;     /* its recorder left no size */
 	uint64_t data_start; /* file mode: where the records are */
 	VEC(struct perfdata_event) events;
+	VEC(size_t) places;  /* an event of each way to place ids: a few hundred at most */
 	struct map ids;      /* id -> event */
 	bool same_layout;    /* of all events, as far as finding ids goes */
 	bool identified;     /* all events have PERF_SAMPLE_IDENTIFIER */

@@ -106,6 +106,27 @@ def test_another_build_is_refused():
         assert "spin_1" in rows(answer, "spin"), rows(answer, "spin")
 
 
+def test_registers_of_another_machine():
+    ps.need_perf(system=True)
+    name = os.uname().machine.encode()
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/perf.data"
+        record(path, "--call-graph", "dwarf", "-e", "cpu-clock:u")
+        answer = report(path, folder)
+        assert answer["stacks"]["complete"] > 0, answer["stacks"]
+        assert not any("registers" in note for note in answer["notes"]), answer["notes"]
+        with open(path, "rb") as f:
+            data = bytearray(f.read())
+        at = data.rfind(name + bytes(64 - len(name)))
+        assert at > 0, "the recording does not name its architecture"
+        data[at:at + 64] = b"riscv64".ljust(64, b"\0")
+        with open(path, "wb") as f:
+            f.write(data)
+        answer = report(path, folder)
+        assert answer["stacks"]["complete"] == 0, answer["stacks"]
+        assert any("riscv64" in note for note in answer["notes"]), answer["notes"]
+
+
 def test_hostile_formats_of_tracepoints():
     ps.need_perf(system=True)
     with tempfile.TemporaryDirectory() as folder:
