@@ -24,7 +24,6 @@ int hold_add(struct hold *h, const void *bytes, const struct held *what,
 	struct held e = *what;
 
 	e.at = h->bytes.nr;
-
 	if (h->bytes.nr + room > HOLD_BYTES_MOST)
 		return -ENOSPC;
 	if (vec_reserve(&h->bytes, h->bytes.nr + room) || vec_push(&h->entries, e))
@@ -41,6 +40,14 @@ void hold_shares_of(const struct hold *h, const struct held *e, struct sample_sh
 
 	memcpy(&ret->nr, at, sizeof(ret->nr));
 	memcpy(ret, at, shares_bytes(ret->nr));
+}
+
+bool hold_has(const struct hold *h, pid_t pid)
+{
+	for (size_t i = 0; i < h->entries.nr; i++)
+		if (h->entries.at[i].pid == pid)
+			return true;
+	return false;
 }
 
 void hold_take(struct hold *h, struct hold *ret)

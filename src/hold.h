@@ -6,8 +6,10 @@
 #ifndef PTOP_HOLD_H
 #define PTOP_HOLD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/vec.h"
 #include "shares.h"
@@ -19,6 +21,7 @@ struct held {
 	uint32_t size;
 	uint32_t kind;    /* of the pipeline */
 	uint32_t waiting; /* the image */
+	pid_t pid;        /* whose sample it is */
 };
 
 struct hold {
@@ -33,6 +36,9 @@ void hold_clear(struct hold *h);
 int hold_add(struct hold *h, const void *bytes, const struct held *what,
 	     const struct sample_shares *shares);
 void hold_shares_of(const struct hold *h, const struct held *e, struct sample_shares *ret);
+
+/* Whether a sample of a process is in it. */
+bool hold_has(const struct hold *h, pid_t pid);
 
 /*
  * Empties @h into @ret, which must be empty, for a round of new attempts; what must wait again is

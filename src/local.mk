@@ -24,7 +24,7 @@ libptop_a_SOURCES += \
 	src/output_file.c src/output_file.h \
 	src/owners.c src/owners.h \
 	src/park.c src/park.h \
-	src/pipeline.c src/pipeline.h \
+	src/pipeline.c src/pipeline.h src/pipeline_impl.h src/pipeline_wait.c \
 	src/progress.c src/progress.h \
 	src/recorder.c src/recorder.h \
 	src/recorder_facts.c src/recorder_facts.h \

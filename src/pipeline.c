@@ -1,48 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "pipeline.h"
-
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/vec.h"
 #include "clock.h"
-#include "forget.h"
-#include "hold.h"
 #include "image/loader.h"
-#include "park.h"
+#include "pipeline_impl.h"
 #include "record/decode.h"
-#include "rescan.h"
 #include "ring/trim.h"
 #include "unwind/chain.h"
-#include "unwind/unwind.h"
 
-#define MAX_FRAMES 1024u /* of one stack; the kernel's own limit is lower */
 /* perf, where it unwinds a recording of what is carried here, never reads a copy's last word
  * (access_mem(), tools/perf/util/unwind-libunwind-local.c). */
 #define WORD_MORE 8
 #define RECORDS_A_LOOK 32 /* between two looks at the clock */
 #define RESCANS_A_TIDY 8
-
-struct pipeline_private {
-	struct pipeline_config config;
-	struct pipeline_sink sink; /* .record NULL: none */
-	VEC(struct record_kind) kinds;
-	struct place places[MAX_FRAMES];     /* of the sample in hand */
-	struct frame frames[MAX_FRAMES + 1]; /* the sample in hand; one more for a pseudo frame */
-	struct unwinder *unwinder;
-	enum unwind_machine machine;
-	struct sample_shares shares; /* of the sample in hand */
-	struct hold hold;
-	struct park park;
-	bool flushing;            /* nothing waits for images */
-	uint32_t park_generation; /* of the symbols, when the parking was last gone through */
-
-	struct rescans rescans; /* processes to re-read */
-
-	struct forget forget;
-};
 
 static void on_image(void *ctx, uint32_t image, pid_t pid, uint64_t start, uint64_t end)
 {
@@ -209,8 +182,8 @@ static uint8_t flags_of(const struct pipeline *pl, const struct record *r)
 
 /* Stores a sample whose frames are known, under ptop's own outermost frame where the stack is not
  * whole. */
-static void store_sample(struct pipeline *pl, struct stored *s, struct frame *frames, uint32_t nr,
-			 enum stack_end end)
+void pipeline_store(struct pipeline *pl, struct stored *s, struct frame *frames, uint32_t nr,
+		    enum stack_end end)
 {
 	static const enum pseudo_frame frame_of[NR_STACK_ENDS] = {
 		[STACK_CUT] = PSEUDO_CUT,
@@ -228,7 +201,7 @@ static void store_sample(struct pipeline *pl, struct stored *s, struct frame *fr
 }
 
 /* A kernel function without a name tells nothing, and gets the benefit of the doubt. */
-static enum entry_answer outermost_entry(struct pipeline *pl, const struct frame *outermost)
+enum entry_answer pipeline_entry(struct pipeline *pl, const struct frame *outermost)
 {
 	enum entry_answer entry = names_entry(pl->names, outermost->image, outermost->offset);
 
@@ -361,7 +334,7 @@ static void take_sample(struct pipeline *pl, const struct record *r, const struc
 	if (r->cpumode == CPUMODE_USER && p->frames[0].image == IMAGE_UNKNOWN)
 		want_rescan(pl, (pid_t)r->sid.pid, r->sid.time_ns);
 	if (w->entry_tells) {
-		entry = outermost_entry(pl, &p->frames[w->nr - 1]);
+		entry = pipeline_entry(pl, &p->frames[w->nr - 1]);
 		unsure = entry == ENTRY_UNSURE && !p->flushing;
 		end = entry == ENTRY_YES ? STACK_COMPLETE : STACK_BROKEN;
 	}
@@ -369,7 +342,7 @@ static void take_sample(struct pipeline *pl, const struct record *r, const struc
 		s.event = (uint8_t)p->shares.at[i].event;
 		s.weight = p->shares.at[i].weight;
 		if (!unsure || park_add(&p->park, &s, p->frames, w->nr) != 0)
-			store_sample(pl, &s, p->frames, w->nr, end);
+			pipeline_store(pl, &s, p->frames, w->nr, end);
 	}
 }
 
@@ -388,8 +361,8 @@ static void decide_shares(struct pipeline *pl, const struct record *r,
 }
 
 /* Unwinds and stores a sample, or holds its record until an image is there. */
-static void unwind_sample(struct pipeline *pl, const struct record *r, const void *bytes,
-			  uint32_t kind_index)
+void pipeline_sample(struct pipeline *pl, const struct record *r, const void *bytes,
+		     uint32_t kind_index)
 {
 	struct pipeline_private *p = pl->p;
 	const struct record_kind *kind = &p->kinds.at[kind_index];
@@ -400,7 +373,9 @@ static void unwind_sample(struct pipeline *pl, const struct record *r, const voi
 		w = walk_stack(pl, r);
 	else
 		w = walk_chain(pl, r, kind);
-	held = (struct held){ .size = r->size, .kind = kind_index, .waiting = w.waiting };
+	held = (struct held){
+		.size = r->size, .kind = kind_index, .waiting = w.waiting, .pid = (pid_t)r->sid.pid
+	};
 	if (w.wait && !p->flushing && hold_add(&p->hold, bytes, &held, &p->shares) == 0) {
 		images_want(pl->images, w.waiting);
 		return;
@@ -424,7 +399,7 @@ static void take_record(struct pipeline *pl, const struct ordered *o)
 	case RECORD_SAMPLE:
 		pl->counts.samples++;
 		decide_shares(pl, &r, kind);
-		unwind_sample(pl, &r, o->bytes, (uint32_t)o->tag);
+		pipeline_sample(pl, &r, o->bytes, (uint32_t)o->tag);
 		break;
 	case RECORD_LOST:
 	case RECORD_LOST_SAMPLES:
@@ -447,68 +422,6 @@ static void take_record(struct pipeline *pl, const struct ordered *o)
 		pl->p->config.on_record(pl->p->config.ctx, &r);
 }
 
-/* Parked samples whose outermost image is there now are stored. */
-static void unpark(struct pipeline *pl)
-{
-	struct pipeline_private *p = pl->p;
-	struct parked *at;
-	size_t pos = 0;
-
-	while ((at = park_next(&p->park, &pos))) {
-		struct frame *frames = park_frames(&p->park, at);
-		enum entry_answer entry = outermost_entry(pl, &frames[at->nr - 1]);
-
-		if (entry == ENTRY_UNSURE && !p->flushing)
-			continue;
-		store_sample(pl, &at->sample, frames, at->nr,
-			     entry == ENTRY_YES ? STACK_COMPLETE : STACK_BROKEN);
-		park_take(at);
-	}
-	park_pack(&p->park);
-}
-
-/* The rows of the image are not there yet. */
-static bool still_waits(struct pipeline *pl, const struct held *e)
-{
-	const struct unwind_rule *rule;
-
-	return !pl->p->flushing && images_rule(pl->images, e->waiting, 0, &rule) == -EAGAIN;
-}
-
-static bool all_wait(struct pipeline *pl)
-{
-	const struct hold *h = &pl->p->hold;
-
-	for (size_t i = 0; i < h->entries.nr; i++)
-		if ((!i || h->entries.at[i].waiting != h->entries.at[i - 1].waiting) &&
-		    !still_waits(pl, &h->entries.at[i]))
-			return false;
-	return true;
-}
-
-/* Samples held for images that are there now get another attempt. */
-static void unhold(struct pipeline *pl)
-{
-	struct pipeline_private *p = pl->p;
-	struct hold round;
-	struct record r;
-
-	if (all_wait(pl))
-		return;
-	hold_take(&p->hold, &round);
-	for (size_t i = 0; i < round.entries.nr; i++) {
-		const struct held *e = &round.entries.at[i];
-		const uint8_t *bytes = hold_bytes_of(&round, e);
-
-		hold_shares_of(&round, e, &p->shares);
-		if (still_waits(pl, e) && hold_add(&p->hold, bytes, e, &p->shares) == 0)
-			continue;
-		if (record_decode(&p->kinds.at[e->kind].layout, bytes, e->size, &r) == 0)
-			unwind_sample(pl, &r, bytes, e->kind);
-	}
-	hold_done(&round);
-}
-
 static void see_names(struct pipeline *pl, uint64_t now_ns)
 {
 	uint32_t generation;
@@ -518,7 +431,7 @@ static void see_names(struct pipeline *pl, uint64_t now_ns)
 	if (generation == pl->p->park_generation)
 		return;
 	pl->p->park_generation = generation;
-	unpark(pl);
+	wait_unpark(pl);
 }
 
 /* Takes what was read of images meanwhile, and has more read; false when nothing changed. */
@@ -526,19 +439,25 @@ static bool look_at_images(struct pipeline *pl, uint64_t now_ns, uint64_t until_
 {
 	if (!images_work(pl->images, until_ns - now_ns))
 		return false;
-	unhold(pl);
+	wait_retry(pl);
 	see_names(pl, now_ns);
 	return true;
 }
 
-bool pipeline_crowded(const struct pipeline *pl)
+/* The next record that may be applied now. */
+static bool next_record(struct pipeline *pl, struct ordered *ret)
 {
-	const struct pipeline_private *p = pl->p;
+	struct pipeline_private *p = pl->p;
 
-	return p->config.patient && images_wanting(pl->images) &&
-	       (p->hold.bytes.nr > HOLD_BYTES_MOST / 2 ||
-		p->park.entries.nr > PARK_MAX_SAMPLES / 2 ||
-		p->park.frames.nr > PARK_MAX_FRAMES / 2);
+	if (p->next.bytes)
+		*ret = p->next;
+	else if (!order_pop(pl->order, ret))
+		return false;
+	p->next = (struct ordered){ 0 };
+	if (wait_admits(pl, ret))
+		return true;
+	p->next = *ret; /* in its place until the order is asked again */
+	return false;
 }
 
 bool pipeline_work(struct pipeline *pl, uint64_t until_ns)
@@ -551,9 +470,9 @@ bool pipeline_work(struct pipeline *pl, uint64_t until_ns)
 		now = clock_ns();
 		look_at_images(pl, now, until_ns > now ? until_ns : now);
 	}
-	while (!pipeline_crowded(pl)) {
+	while (!wait_full(pl)) {
 		for (int i = 0; i < RECORDS_A_LOOK; i++) {
-			if (!order_pop(pl->order, &o))
+			if (!next_record(pl, &o))
 				goto images;
 			take_record(pl, &o);
 		}
@@ -575,14 +494,6 @@ images:
 bool pipeline_naming(const struct pipeline *pl)
 {
 	return images_wanting(pl->images) || pl->p->park.entries.nr || pl->p->hold.entries.nr;
-}
-
-void pipeline_flush(struct pipeline *pl)
-{
-	pl->p->flushing = true;
-	unhold(pl);
-	unpark(pl);
-	pl->p->flushing = false;
 }
 
 void pipeline_tidy(struct pipeline *pl, uint64_t now_ns)

@@ -62,6 +62,19 @@ def test_what_is_played_does_not_depend_on_the_speed():
     print(f"  {len(faster)} refreshes of {sum(r['samples'] for r in whole)} samples")
 
 
+def test_stacks_are_those_of_their_time_whenever_files_are_read():
+    """Programs that replace each other while the files of their stacks are still being read."""
+    path = os.path.join(ps.scratch_dir(), "short")
+    load = "i=0; while [ $i -lt 60 ]; do /bin/true; i=$((i+1)); done; ls /usr/lib >/dev/null"
+    subprocess.run(["perf", "record", "-q", "-F", "4000", "--call-graph", "dwarf", "-e",
+                    "cpu-clock", "-o", path, "sh", "-c", load],
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    seen = {"\n".join(sorted(ps.run(["-i", path, "-b", "--format", "folded", *options])
+                             .stdout.splitlines()))
+            for options in (["--no-cache"], ["--no-cache"], ["--no-sandbox", "--no-cache"], [])}
+    assert len(seen) == 1, seen
+
+
 def test_a_count_ends_the_playing():
     assert len(refreshes(recording(), "--speed", "max", "-d", "0.1", "-n", "1")) <= 2
 
