@@ -28,10 +28,10 @@ static bool less_stack(struct adapt *a, struct sampling *s)
 	return true;
 }
 
-static bool more_stack(const struct adapt *a, struct sampling *s)
+static bool more_stack(const struct adapt *a, struct sampling *s, uint32_t times)
 {
-	uint32_t bytes = s->stack_bytes * 2 > STACK_BYTES_MOST ? STACK_BYTES_MOST
-							       : s->stack_bytes * 2;
+	uint32_t bytes = s->stack_bytes * times > STACK_BYTES_MOST ? STACK_BYTES_MOST
+								   : s->stack_bytes * times;
 
 	if (s->call_graph != CALL_GRAPH_DWARF || s->stack_bytes >= STACK_BYTES_MOST ||
 	    (a->stack_most && bytes > a->stack_most))
@@ -67,7 +67,7 @@ enum adapt_step adapt(struct adapt *a, const struct adapt_look *now, const struc
 	if (percent > COST_TOO_MUCH && less_stack(a, ret))
 		return ADAPT_LESS_STACK;
 	if (samples >= CUT_SAMPLES && cut * CUT_SHARE > samples && percent < COST_PERCENT &&
-	    more_stack(a, ret))
+	    ((cut > samples / 4 * 3 && more_stack(a, ret, 4)) || more_stack(a, ret, 2)))
 		return ADAPT_MORE_STACK;
 	return ADAPT_KEEP;
 }

@@ -29,7 +29,8 @@ enum adapt_step {
 	ADAPT_KEEP,
 	ADAPT_SLOWER,     /* half the samples: @lost of all were lost */
 	ADAPT_LESS_STACK, /* the copies of stacks cost too much: half of each */
-	ADAPT_MORE_STACK, /* too many stacks are cut: twice as much of each */
+	ADAPT_MORE_STACK, /* too many stacks are cut: twice as much of each, or four times where
+			     most are */
 };
 
 /*

@@ -15,7 +15,7 @@ bench_programs = \
 	tests/bench/bench_store \
 	tests/bench/bench_symbols \
 	tests/bench/bench_unwind
-bench_scripts = tests/bench/bench_live.py tests/bench/bench_recording.sh
+bench_scripts = tests/bench/bench_complete.py tests/bench/bench_live.py tests/bench/bench_recording.sh tests/bench/bench_script.sh
 
 bench_helpers = tests/bench/repeat_recording
 

@@ -193,5 +193,34 @@ def _clean(seen):
     return seen.most(1).strip()
 
 
+# ---- the process that reads files ----------------------------------------------------------------
+
+
+def _descendants(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            children = [int(child) for child in file.read().split()]
+    except OSError:
+        return []
+    return children + [below for child in children for below in _descendants(child)]
+
+
+@case("-", "a loader killed in the middle of its work: names and stacks come all the same", own=True)
+def loader_killed(c):
+    c.start(c.cc("frames.c"), "tail")
+    c.signal(hard.signal.SIGCONT)
+    with subprocess.Popen([ps.PTOP, "-b", "-n", "4", "-d", "1", "-f", "json", "-p",
+                           str(c.pids[0])], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          text=True) as ptop:
+        first = ps.wait_until(lambda: _descendants(ptop.pid)[1:], hard.START_S, "a worker")[-1]
+        os.kill(first, hard.signal.SIGKILL)
+        second = ps.wait_until(lambda: [pid for pid in _descendants(ptop.pid)[1:] if pid != first],
+                               hard.START_S, "another worker")[-1]
+        output = ptop.communicate(timeout=60)[0]
+    assert ptop.returncode == 0
+    told = whole("main", "callee_of_tail_call", "spin")(hard.last(output))
+    return f"{told}, with workers {first} (killed) and {second}"
+
+
 if __name__ == "__main__":
     hard.run(globals())

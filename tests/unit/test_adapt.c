@@ -87,6 +87,7 @@ static void test_few_samples_add_up(void **state)
 	now.samples += 30;
 	now.cut += 30;
 	assert_int_equal(look(&a, &now, &usual, &next), ADAPT_MORE_STACK);
+	assert_int_equal(next.stack_bytes, 4 * STACK_BYTES_DEFAULT); /* all of them were cut */
 }
 
 /* Cut stacks grow up to the most; once a size proved too dear it is not tried again. */
