@@ -40,9 +40,13 @@ libptop_a_SOURCES += \
 	src/image/rows.c src/image/rows.h \
 	src/image/rows_build.c \
 	src/image/rows_code.c src/image/rows_code.h \
+	src/image/rows_gaps.c src/image/rows_gaps.h \
 	src/image/rows_sections.c src/image/rows_sections.h \
+	src/image/rows_x86.c src/image/rows_x86.h \
 	src/image/suffix.c src/image/suffix.h \
 	src/image/symtab.c src/image/symtab.h \
 	src/image/table.c src/image/table.h \
 	src/image/unpack.c src/image/unpack.h \
-	src/image/vdso.c src/image/vdso.h
+	src/image/vdso.c src/image/vdso.h \
+	src/image/x86.c src/image/x86.h \
+	src/image/x86_frame.c src/image/x86_frame.h

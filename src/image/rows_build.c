@@ -2,7 +2,7 @@
 /*
  * From an ELF file's call frame information to its rows: list all FDEs, sort them by address, run
  * each through the interpreter and put down what its rows come to.  Gaps between them are looked
- * through for what code tells of itself (rows_code.h).  Where FDEs overlap, the earlier
+ * through for what code tells of itself (rows_gaps.h).  Where FDEs overlap, the earlier
  * one is followed to its end, and .eh_frame goes before .debug_frame, which fills in what the
  * former leaves out (musl, Go).
  */
@@ -15,7 +15,7 @@
 #include "base/vec.h"
 #include "image/cfi.h"
 #include "image/elf_file.h"
-#include "image/rows_code.h"
+#include "image/rows_gaps.h"
 #include "image/rows_sections.h"
 
 #define FDES_MAX (4u << 20)
@@ -23,8 +23,6 @@
 #define RULE_SLOTS (2u * ROWS_RULES_MAX)
 #define INSTRUCTIONS_MAX (UINT64_C(64) << 20)
 #define SORT_BITS 11u
-#define GAP_MIN 32u                   /* shorter ones lie between functions */
-#define GAPS_MAX (UINT64_C(32) << 20) /* bytes of code that are looked through */
 
 /* An FDE of code that is there; addresses count from the base. */
 struct piece {
@@ -50,7 +48,7 @@ struct rows_builder {
 	uint32_t *slots; /* hash of rules: index + 1; 0: free */
 	struct cfi_run run;
 	uint32_t last_rule;
-	uint64_t gaps; /* bytes of code that were looked through */
+	struct rows_gaps gaps;
 };
 
 static void builder_done(struct rows_builder *b)
@@ -61,6 +59,7 @@ static void builder_done(struct rows_builder *b)
 	vec_done(&b->rules);
 	free(b->order);
 	free(b->slots);
+	rows_gaps_done(&b->gaps);
 	cfi_section_done(&b->eh);
 	cfi_section_done(&b->debug);
 	code_map_done(&b->code);
@@ -256,16 +255,6 @@ static uint64_t next_eh(const struct rows_builder *b, size_t i, size_t *next)
 	return *next < b->pieces.nr ? b->order[*next].start : UINT64_MAX;
 }
 
-static uint64_t highest(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-static uint64_t lowest(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 static int put_code_row(void *ctx, uint64_t vaddr, const struct unwind_rule *rule)
 {
 	struct rows_builder *b = ctx;
@@ -275,40 +264,10 @@ static int put_code_row(void *ctx, uint64_t vaddr, const struct unwind_rule *rul
 	return err != 0 ? err : put(b, vaddr - b->base, index);
 }
 
-/* Code in [@start, @end) of segment @s. */
-static int put_gap(struct rows_builder *b, const struct table_segment *s, uint64_t start,
-		   uint64_t end)
-{
-	uint64_t offset = s->offset + (start - s->vaddr);
-	Elf_Data *data;
-
-	if (offset > INT64_MAX || end - start < GAP_MIN || b->gaps + (end - start) > GAPS_MAX)
-		return 0;
-	b->gaps += end - start;
-	data = elf_getdata_rawchunk(b->sections.file.elf, (int64_t)offset, end - start, ELF_T_BYTE);
-	if (data == NULL || data->d_size != end - start)
-		return 0;
-	return rows_code(data->d_buf, data->d_size, start, b->sections.machine, put_code_row, b);
-}
-
 /* What code itself tells in [@start, @end), which count from the base and no FDE covers. */
-static int put_gaps(struct rows_builder *b, uint64_t start, uint64_t end)
+static int put_gap(struct rows_builder *b, uint64_t start, uint64_t end)
 {
-	int err = 0;
-
-	for (size_t i = 0; err == 0 && i < b->code.ranges.nr; i++) {
-		const struct code_range *r = &b->code.ranges.at[i];
-
-		for (uint32_t k = 0; err == 0 && k < b->code.nr_segments; k++) {
-			const struct table_segment *s = &b->code.segments[k];
-			uint64_t from = highest(r->start, highest(s->vaddr, b->base + start));
-			uint64_t to = lowest(r->end, lowest(s->vaddr + s->filesz, b->base + end));
-
-			if (from < to)
-				err = put_gap(b, s, from, to);
-		}
-	}
-	return err;
+	return rows_gaps_put(&b->gaps, b->base + start, b->base + end, put_code_row, b);
 }
 
 static int put_all(struct rows_builder *b)
@@ -328,13 +287,13 @@ static int put_all(struct rows_builder *b)
 		}
 		if (start >= end)
 			continue;
-		if (start - covered >= GAP_MIN)
-			err = put_gaps(b, covered, start);
+		if (start > covered)
+			err = put_gap(b, covered, start);
 		if (err == 0)
 			err = put_piece(b, p, start, end);
 		covered = end;
 	}
-	return err != 0 ? err : put_gaps(b, covered, UINT32_MAX);
+	return err != 0 ? err : put_gap(b, covered, UINT32_MAX);
 }
 
 static int write_rows(struct rows_builder *b, struct rows_bytes *ret)
@@ -407,6 +366,7 @@ static int build(struct rows_builder *b, struct rows_bytes *ret, struct reason *
 		return err;
 	rows_sections_find(&b->sections, &b->eh, &b->debug);
 	b->eh.budget = b->debug.budget = INSTRUCTIONS_MAX;
+	rows_gaps_init(&b->gaps, &b->sections.file, &b->code, b->sections.machine);
 	err = collect(b);
 	if (err == 0)
 		err = write_rows(b, ret);

@@ -251,6 +251,7 @@ static void walk(struct frame *f, const struct stack_copy *stack, const struct c
 		err = code_find(view, f->exact ? h.pc : h.pc - 1, &code);
 		if (code_is(code, &code_nowhere)) {
 			ret->end = end_nowhere(&h, f, stack);
+			read_up_to(&h, stack, ret);
 			return;
 		}
 		if (ret->nr == max) {
@@ -260,6 +261,7 @@ static void walk(struct frame *f, const struct stack_copy *stack, const struct c
 		if (!f->exact && err == 0 && put_there(view, h.pc, &code, &begin)) {
 			places[ret->nr++] = begin;
 			ret->end = UNWIND_COMPLETE;
+			read_up_to(&h, stack, ret);
 			return;
 		}
 		places[ret->nr++] = place_of(code, f->exact);

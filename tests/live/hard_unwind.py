@@ -4,7 +4,7 @@
 import os
 
 import ptop_hard as hard
-from ptop_hard import both, case, ending, holds, named, never, whole
+from ptop_hard import both, case, ending, named, never, whole
 
 
 @case("4a", "a call through a PLT stub")
@@ -87,7 +87,13 @@ def asm_chain(c):
     return whole("main", "calls_asm", "asm_chain", "spin")
 
 
-@case("10c", "assembler that keeps nothing: the stack says that it is broken")
+@case("10c", "assembler without call frame information whose stack can be followed")
+def asm_plain(c):
+    c.start(c.cc(["asm.c", "asm_code.S"]), "plain")
+    return whole("main", "calls_asm", "asm_plain", "spin")
+
+
+@case("10d", "assembler that tells nothing: the stack says that it is broken")
 def asm_lost(c):
     c.start(c.cc(["asm.c", "asm_code.S"]), "lost")
     return ending("[broken stack]", "asm_lost", "spin")
@@ -96,26 +102,32 @@ def asm_lost(c):
 @case("11a", "musl: the main thread of a dynamic program")
 def musl_dynamic(c):
     c.start(c.build("musl-gcc", "frames.c", "-O2"), "big-frame")
-    return holds("main", "big_frame", "spin")
+    return whole("main", "big_frame", "spin")
 
 
 @case("11b", "musl: a signal handler, whose trampoline has no call frame information")
 def musl_signal(c):
     c.start(c.build("musl-gcc", "signal.c", "-O2"), "normal")
-    return holds("main", "interrupted", "fault_inside", "__restore_rt|libc.so+*", "handler",
+    return whole("main", "interrupted", "fault_inside", "__restore_rt|libc.so+*", "handler",
                  "spin")
 
 
 @case("11c", "musl: a static program")
 def musl_static(c):
     c.start(c.build("musl-gcc", "frames.c", "-O2", "-static"), "big-frame")
-    return holds("main", "big_frame", "spin")
+    return whole("main", "big_frame", "spin")
 
 
 @case("11d", "musl: through its qsort() and back")
 def musl_qsort(c):
     c.start(c.build("musl-gcc", "leaf_sort.c", "-O2"))
-    return ending("[broken stack]", "libc.so+*", "compare", share=80)
+    return whole("main", "sorts", share=90)
+
+
+@case("11e", "musl: a thread's first function")
+def musl_thread(c):
+    c.start(c.build("musl-gcc", "frames.c", "-O2", "-pthread"), "thread")
+    return whole("in_a_thread", "spin")
 
 
 @case("12a", "a static program")

@@ -34,7 +34,7 @@ HERE = os.path.join(ps.TOP_SRCDIR, "tests/live/hard")
 START_S = 30
 TOGETHER_S = 2
 ALONE_S = (0.7, 2, 4)
-MIN_SAMPLES = 20
+MIN_SAMPLES = 8
 PSEUDO = ("[stack cut]", "[broken stack]", "[deep stack]")
 NICE = 15  # dozens that never sleep: ptop and its loader go before them
 
@@ -100,17 +100,6 @@ def whole(*names, share=95, over=None):
         got = among.share(lambda s: follows(s.frames, names) and s.frames[0] not in PSEUDO)
         assert got >= share, f"{got:.1f} % are whole and {' > '.join(names)}{among.most()}"
         return f"{got:.1f} % of {among.samples} whole, {' > '.join(names)}"
-
-    return check
-
-
-def holds(*names, share=95):
-    """That share of the samples has the names one after the other, however the stack ends."""
-
-    def check(seen):
-        got = seen.share(lambda s: follows(s.frames, names))
-        assert got >= share, f"{got:.1f} % have {' > '.join(names)}{seen.most()}"
-        return f"{got:.1f} % of {seen.samples}, {' > '.join(names)}"
 
     return check
 

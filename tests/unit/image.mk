@@ -14,6 +14,7 @@ check_PROGRAMS += \
 	tests/unit/test_rows \
 	tests/unit/test_rows_code \
 	tests/unit/test_rows_oracle \
+	tests/unit/test_rows_x86 \
 	tests/unit/test_loader \
 	tests/unit/test_loader_hostile \
 	tests/unit/test_loader_images \
@@ -51,6 +52,8 @@ tests_unit_test_loader_hostile_SOURCES = tests/unit/test_loader_hostile.c tests/
 tests_unit_test_loader_hostile_LDADD = $(unit_LDADD)
 tests_unit_test_rows_code_SOURCES = tests/unit/test_rows_code.c $(elf_bytes_sources)
 tests_unit_test_rows_code_LDADD = $(unit_LDADD)
+tests_unit_test_rows_x86_SOURCES = tests/unit/test_rows_x86.c
+tests_unit_test_rows_x86_LDADD = $(unit_LDADD)
 tests_unit_test_rows_oracle_SOURCES = tests/unit/test_rows_oracle.c
 tests_unit_test_rows_oracle_LDADD = $(unit_LDADD)
 tests_unit_test_loader_images_SOURCES = tests/unit/test_loader_images.c tests/unit/loader_bed.h \

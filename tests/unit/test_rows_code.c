@@ -28,6 +28,8 @@ static int note(void *ctx, uint64_t vaddr, const struct unwind_rule *rule)
 
 	assert_true(f->nr < ROWS);
 	assert_true(f->nr == 0 || vaddr >= f->at[f->nr - 1]);
+	if (!rule && (f->nr == 0 || f->rules[f->nr - 1].cfa == RULE_CFA_NONE))
+		return 0;
 	f->at[f->nr] = vaddr;
 	f->rules[f->nr++] = rule ? *rule : (struct unwind_rule){ .cfa = RULE_CFA_NONE };
 	return 0;
@@ -35,9 +37,10 @@ static int note(void *ctx, uint64_t vaddr, const struct unwind_rule *rule)
 
 static struct found look(const uint8_t *bytes, size_t size, enum rows_machine machine)
 {
+	struct rows_code c = { .bytes = bytes, .size = size, .vaddr = CODE, .machine = machine };
 	struct found f = { 0 };
 
-	assert_int_equal(rows_code(bytes, size, CODE, machine, note, &f), 0);
+	assert_int_equal(rows_code(&c, note, &f), 0);
 	return f;
 }
 

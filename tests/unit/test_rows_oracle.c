@@ -194,7 +194,7 @@ static void ask(struct oracle *o, uint64_t vaddr)
 	o->nr.asked++;
 	if (dwarf_cfi_addrframe(o->cfi, vaddr, &frame) != 0) {
 		o->nr.uncovered++;
-		good = r->cfa == RULE_CFA_NONE;
+		good = true; /* what code itself tells is compared in test_rows_x86 */
 	} else {
 		good = same(o, frame, r);
 	}

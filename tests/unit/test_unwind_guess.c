@@ -237,6 +237,7 @@ static void return_address_put_there(void **state)
 	u = unwind(b);
 	assert_int_equal(u.end, UNWIND_COMPLETE);
 	assert_int_equal(b->places[u.nr - 1].offset, 0x800);
+	assert_int_equal(u.read_bytes, 32);
 }
 
 /* The last call of a function whose neighbour begins there. */
@@ -268,6 +269,7 @@ static void first_function(void **state)
 	put(b, 48, 0);
 	u = unwind(b);
 	assert_int_equal(u.end, UNWIND_COMPLETE);
+	assert_int_equal(u.read_bytes, 56); /* with the NULL that was looked at */
 	FRAMES(b, &u, F(0x210));
 	put(b, 48, 5);
 	u = unwind(b);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* usage: asm leaf|chain|lost: hand-written functions without call frame information (asm_code.S).
+/* usage: asm leaf|chain|plain|lost: hand-written functions without call frame information
+ * (asm_code.S).
  */
 #include <string.h>
 
 #include "hard.h"
 
-void asm_leaf(void), asm_chain(void (*)(void)), asm_lost(void (*)(void));
+void asm_leaf(void), asm_chain(void (*)(void)), asm_plain(void (*)(void)), asm_lost(void (*)(void));
 
 NOINLINE void calls_asm(const char *how)
 {
@@ -13,6 +14,8 @@ NOINLINE void calls_asm(const char *how)
 		asm_leaf();
 	else if (strcmp(how, "chain") == 0)
 		asm_chain(spin);
+	else if (strcmp(how, "plain") == 0)
+		asm_plain(spin);
 	else
 		asm_lost(spin);
 	sink++;

@@ -20,10 +20,25 @@ asm_chain:
 	leave
 	ret
 
-/* Moves the stack pointer, uses the frame pointer for data and calls its argument. */
+/* Moves the stack pointer by a number that no instruction tells, and uses the frame pointer for
+ * data. */
 	.globl	asm_lost
 	.type	asm_lost, @function
 asm_lost:
+	pushq	%rbp
+	movl	$64, %eax
+	subq	%rax, %rsp
+	movl	$1234, %ebp
+	call	*%rdi
+	movl	$64, %eax
+	addq	%rax, %rsp
+	popq	%rbp
+	ret
+
+/* Tells nothing but what its instructions do. */
+	.globl	asm_plain
+	.type	asm_plain, @function
+asm_plain:
 	pushq	%rbp
 	subq	$64, %rsp
 	movl	$1234, %ebp
