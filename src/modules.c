@@ -197,6 +197,19 @@ static void tell_rows(struct modules *m, uint32_t image, struct ui_module *ret)
 	ret->rows_why = images_rows_why(m->images, image);
 }
 
+static void tell_inlined(struct modules *m, uint32_t image, struct ui_module *ret)
+{
+	static const char *const words[] = {
+		[IMAGE_ROWS_UNASKED] = "-",
+		[IMAGE_ROWS_WAITING] = "wait",
+		[IMAGE_ROWS_READY] = "yes",
+		[IMAGE_ROWS_FAILED] = "no",
+	};
+
+	ret->inlined = words[images_inlines_state(m->images, image)];
+	ret->inlined_why = images_inlines_why(m->images, image);
+}
+
 static void tell_file(struct modules *m, uint32_t image, const struct image_key *key,
 		      const char *path, struct ui_module *ret)
 {
@@ -207,6 +220,7 @@ static void tell_file(struct modules *m, uint32_t image, const struct image_key 
 	ret->names = symbols_source(m->symbols, image);
 	ret->names_why = images_why(m->images, image);
 	tell_rows(m, image, ret);
+	tell_inlined(m, image, ret);
 	if (state == IMAGE_FAILED) {
 		ret->weak = true; /* why it failed says what mends it */
 		return;
@@ -265,6 +279,8 @@ void modules_peek(struct modules *m, uint32_t image, struct ui_module *ret)
 		.names_why = "",
 		.rows = "-",
 		.rows_why = "",
+		.inlined = "-",
+		.inlined_why = "",
 		.advice = "",
 	};
 	text_scrub(m->path, sizeof(m->path), path, strlen(path), false);

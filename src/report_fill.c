@@ -66,6 +66,8 @@ static void about_module(void *ctx, uint32_t image, struct report_module *ret)
 		.names_why = m.names_why,
 		.rows = m.rows,
 		.rows_why = m.rows_why,
+		.inlined = m.inlined,
+		.inlined_why = m.inlined_why,
 		.advice = m.advice,
 	};
 }

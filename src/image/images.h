@@ -149,7 +149,8 @@ uint32_t images_inlines_generation(const struct images *im);
 /* Whether any places wait; images_wanting() does not count these. */
 bool images_inlines_waiting(const struct images *im);
 
-/* Why an image has no inlined functions; "". */
+/* Whether an image has debug information to tell inlined functions by, and why not; "". */
+enum image_rows images_inlines_state(const struct images *im, uint32_t image);
 const char *images_inlines_why(const struct images *im, uint32_t image);
 
 /* Drops everything of an image. */

@@ -541,6 +541,17 @@ bool images_inlines_waiting(const struct images *im)
 	return im->inlines_queue.nr > 0 || im->inlines_in_flight > 0;
 }
 
+enum image_rows images_inlines_state(const struct images *im, uint32_t id)
+{
+	const struct image *image = image_get(im, id);
+
+	if (image == NULL || image->inlines == NULL)
+		return IMAGE_ROWS_UNASKED;
+	if (image->inlines->state == INLINES_FAILED)
+		return IMAGE_ROWS_FAILED;
+	return image->inlines->parts.nr > 0 ? IMAGE_ROWS_READY : IMAGE_ROWS_WAITING;
+}
+
 const char *images_inlines_why(const struct images *im, uint32_t id)
 {
 	const struct image *image = image_get(im, id);

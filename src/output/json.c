@@ -182,6 +182,8 @@ static json_t *module(struct build *b, const struct row *row, const struct modul
 	put(b, o, "names_why", fact(b, m.names_why));
 	put(b, o, "rows", fact(b, strcmp(m.rows, "-") ? m.rows : ""));
 	put(b, o, "rows_why", fact(b, m.rows_why));
+	put(b, o, "inlined", fact(b, strcmp(m.inlined, "-") ? m.inlined : ""));
+	put(b, o, "inlined_why", fact(b, m.inlined_why));
 	put(b, o, "mend", fact(b, m.advice));
 	put(b, o, "self_samples", integer(row->self_samples));
 	put(b, o, "total_samples", integer(row->total_samples));

@@ -21,7 +21,8 @@ struct report_module {
 	const char *name, *path, *build_id;
 	const char *names, *names_why; /* where its names are from, and what is wrong with them */
 	const char *rows, *rows_why;   /* "yes", "no", "wait", "-" */
-	const char *advice;            /* the command that mends missing names; "" */
+	const char *inlined, *inlined_why; /* the same */
+	const char *advice;                /* the command that mends missing names; "" */
 };
 
 /*

@@ -140,6 +140,8 @@ static void fill(struct sheet *s, struct ui *ui, const struct row *row, const st
 		put(s, ROLE_PLAIN, "rows", m->rows_why);
 	else
 		put_fact(s, ROLE_PLAIN, "rows", m->rows, m->rows_why);
+	if (m->inlined && strcmp(m->inlined, "-") != 0)
+		put_fact(s, ROLE_PLAIN, "inlined", m->inlined, m->inlined_why);
 	put_stacks(s, ui, row, counts, m);
 	put(s, ROLE_PLAIN, "build", m->build_id);
 }

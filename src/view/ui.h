@@ -45,6 +45,8 @@ struct ui_module {
 	const char *names_why;
 	const char *rows; /* "yes", "no", "wait", "-": nobody asked */
 	const char *rows_why;
+	const char *inlined; /* whether functions inlined in it are known; the same words */
+	const char *inlined_why;
 	const char
 		*advice; /* what mends missing names, with the command; "" where nothing is to be */
 	bool kernel;

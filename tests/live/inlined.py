@@ -28,6 +28,8 @@ def _check(refresh):
         assert rows[name]["module"] == rows["work"]["module"], rows[name]
     for edge, percent in EDGES.items():
         _near(edge, 100 * edges.get(edge, 0) / work, percent)
+    module = next(m for m in refresh["modules"] if m["module"] == "inlined")
+    assert module["inlined"] == "yes" and module["inlined_why"] is None, module
     # All the work is in the innermost.
     _near("churn, self", 100 * rows["churn"]["self_samples"] / work, 100)
     return f"{refresh['samples']} samples"

@@ -201,8 +201,8 @@ JSON_NAMES = ("version host target event exclude start_s duration_s samples weig
               "dropped throttled stacks unnamed own functions modules tree").split()
 FUNCTION_NAMES = ("function module self_samples total_samples self_percent total_percent self_cpus "
                   "total_cpus").split()
-MODULE_NAMES = ("module path build_id names names_why rows rows_why mend self_samples total_samples "
-                "self_percent total_percent unnamed stacks ends").split()
+MODULE_NAMES = ("module path build_id names names_why rows rows_why inlined inlined_why mend "
+                "self_samples total_samples self_percent total_percent unnamed stacks ends").split()
 TREE_NAMES = "function module self_samples total_samples total_percent children".split()
 
 

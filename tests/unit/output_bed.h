@@ -92,9 +92,11 @@ static inline void bed_answers(struct bed *b, uint32_t group, uint32_t flat_top,
 static inline void bed_about(void *ctx, uint32_t image, struct report_module *ret)
 {
 	static const struct report_module known[] = {
-		{ "app", "/srv/app", "0123abcd", "symtab", "", "no", "it has no .eh_frame", "" },
+		{ "app", "/srv/app", "0123abcd", "symtab", "", "no", "it has no .eh_frame", "yes",
+		  "", "" },
 		{ "libc.so.6", "/usr/lib/libc.so.6", "", "dynsym",
-		  "only exported functions have names", "yes", "", "apt install libc6-dbg" },
+		  "only exported functions have names", "yes", "", "no",
+		  "it has no debug information", "apt install libc6-dbg" },
 	};
 
 	(void)ctx;

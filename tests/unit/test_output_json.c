@@ -352,6 +352,8 @@ static void test_modules(void **state)
 	assert_string_equal(string(m, "names"), "symtab");
 	assert_string_equal(string(m, "rows"), "no");
 	assert_string_equal(string(m, "rows_why"), "it has no .eh_frame");
+	assert_string_equal(string(m, "inlined"), "yes");
+	assert_true(json_is_null(json_object_get(m, "inlined_why")));
 	assert_true(json_is_null(json_object_get(m, "mend")));
 	assert_null(json_object_get(m, "group"));
 	assert_int_equal(number(m, "self_samples"), 6);

@@ -69,16 +69,16 @@ static inline void bed_module(void *ctx, uint32_t image, struct ui_module *ret)
 {
 	static const struct ui_module modules[] = {
 		[BED_KERNEL] = { "[kernel]", "", "", "kallsyms", "", "-",
-				 "the kernel walks its own stacks", "", true, false },
+				 "the kernel walks its own stacks", "-", "", "", true, false },
 		[BED_LIBC] = { "libc.so.6", "/usr/lib/x86_64-linux-gnu/libc.so.6",
 			       "5a6b3c2d1e0f5a6b3c2d1e0f5a6b3c2d1e0f5a6b", "dynsym",
 			       "only exported functions have names; install its debug package",
-			       "yes", "", "sudo apt install libc6-dbg", false, true },
+			       "yes", "", "-", "", "sudo apt install libc6-dbg", false, true },
 		[BED_MYSQLD] = { "mysqld", "/usr/sbin/mysqld",
 				 "00112233445566778899aabbccddeeff00112233", "symtab", "", "no",
-				 "it has no .eh_frame", "", false, false },
+				 "it has no .eh_frame", "yes", "", "", false, false },
 		[BED_DEEP] = { "deep.so", "/opt/deep/deep.so", "", "wait", "the file is being read",
-			       "wait", "", "", false, false },
+			       "wait", "", "-", "", "", false, false },
 	};
 
 	(void)ctx;
