@@ -232,6 +232,12 @@ static int apply_flag(struct options *o, enum option_id id)
 	case OPTION_NO_CACHE:
 		o->no_cache = true;
 		break;
+	case OPTION_DEBUGINFOD_AS_ROOT:
+		o->debuginfod_as_root = true;
+		/* fall through */
+	case OPTION_DEBUGINFOD:
+		o->debuginfod = true;
+		break;
 	case OPTION_DOCTOR:
 		o->mode = RUN_DOCTOR;
 		break;

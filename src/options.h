@@ -34,6 +34,7 @@ struct options {
 	bool rate_given;
 	bool no_sandbox;
 	bool no_cache;
+	bool debuginfod, debuginfod_as_root;
 	const char *cache; /* a directory; NULL: the usual one */
 	bool view_given;
 	bool stack_bytes_given; /* --call-graph dwarf,BYTES */

@@ -75,9 +75,9 @@ int pipeline_init(struct pipeline *pl, const struct pipeline_config *c)
 	pl->p->machine = UNWIND_HERE;
 	if (c->full_names)
 		symbols_full_names(pl->symbols);
-	if (c->loader)
-		images_use_loader(pl->images, c->loader);
-	if (c->opener && images_use_opener(pl->images, c->opener)) {
+	images_use_loader(pl->images, c->loader);
+	if ((c->opener && images_use_opener(pl->images, c->opener)) ||
+	    (c->debuginfod && images_use_debuginfod(pl->images, c->debuginfod))) {
 		pipeline_done(pl);
 		return -ENOMEM;
 	}

@@ -34,12 +34,13 @@ struct pipeline_config {
 	uint32_t max_stack;    /* frames at which the kernel cuts: such stacks are "deep" */
 	struct loader *loader; /* reads files; borrowed.  NULL: they are read in this process */
 	struct loader *opener; /* opens them; borrowed.  NULL: this process does */
-	struct cache *cache;   /* keeps tables of what the loader read; borrowed, may be NULL */
-	bool full_names;       /* symbols_full_names() */
-	bool inlined;          /* images_use_inlines() */
-	struct trim *trim;     /* is told how far stacks were read; borrowed.  NULL: nobody is */
-	bool live;             /* /proc may be asked for what records did not tell */
-	bool patient;          /* rather wait for images than store what is not known whole */
+	struct debuginfod *debuginfod; /* downloads debug files; borrowed, may be NULL */
+	struct cache *cache; /* keeps tables of what the loader read; borrowed, may be NULL */
+	bool full_names;     /* symbols_full_names() */
+	bool inlined;        /* images_use_inlines() */
+	struct trim *trim;   /* is told how far stacks were read; borrowed.  NULL: nobody is */
+	bool live;           /* /proc may be asked for what records did not tell */
+	bool patient;        /* rather wait for images than store what is not known whole */
 	/* Called with each record once it has been applied, in time order; may be NULL. */
 	void (*on_record)(void *ctx, const struct record *r);
 	/*

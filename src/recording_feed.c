@@ -106,6 +106,7 @@ int feed_init(struct recording *r, const struct recording_helpers *with)
 		.inlined = !r->options->no_inline && r->options->format != FORMAT_SCRIPT,
 		.loader = with->loader,
 		.cache = with->cache,
+		.debuginfod = with->debuginfod,
 		.patient = true,
 		.on_record = on_record,
 		.on_counts = on_counts,

@@ -65,9 +65,10 @@ struct recording {
 	int error;            /* of .each: writing goes on no further */
 };
 
-struct recording_helpers {     /* each may be NULL */
-	struct loader *loader; /* reads the files that names are in */
-	struct cache *cache;   /* keeps what it read */
+struct recording_helpers {             /* each may be NULL */
+	struct loader *loader;         /* reads the files that names are in */
+	struct cache *cache;           /* keeps what it read */
+	struct debuginfod *debuginfod; /* downloads debug files */
 };
 
 /*

@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "image/cache.h"
+#include "image/debuginfod.h"
 #include "image/loader.h"
 #include "image/opener.h"
 #include "kept.h"
@@ -32,6 +33,8 @@ int session_open(struct session *s, const struct options *o, struct reason *why)
 	err = o->input ? 0 : opener_start(&s->opener, why);
 	if (!err)
 		err = kept_open(&s->cache, o, why);
+	if (!err && o->debuginfod)
+		err = debuginfod_open(&s->debuginfod, o->debuginfod_as_root, why);
 	if (!err)
 		err = s->source->open(s, why);
 	if (err)
@@ -45,6 +48,8 @@ void session_close(struct session *s)
 	s->source->close(s);
 	cache_free(s->cache);
 	s->cache = NULL;
+	debuginfod_free(s->debuginfod);
+	s->debuginfod = NULL;
 	loader_free(s->opener);
 	s->opener = NULL;
 	loader_free(s->loader);

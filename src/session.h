@@ -41,9 +41,10 @@ struct session { /* read freely; changed by session_ functions and sources only 
 	void *of_source;
 	struct pipeline *pipeline; /* the source's */
 	struct loader *loader;
-	struct loader *opener;  /* NULL: of a recording */
-	struct cache *cache;    /* NULL: none */
-	struct command command; /* .pid 0: none */
+	struct loader *opener;         /* NULL: of a recording */
+	struct debuginfod *debuginfod; /* NULL: nothing is downloaded */
+	struct cache *cache;           /* NULL: none */
+	struct command command;        /* .pid 0: none */
 	struct notes notes;
 	uint64_t start_ns;      /* sampling began */
 	uint64_t start_unix_ns; /* the same moment by the wall clock; 0: not known */

@@ -155,6 +155,7 @@ static int open_pipeline(struct session *s, struct reason *why)
 		.nr_sources = (uint32_t)(nr_cpus * NR_RING_USES),
 		.loader = s->loader,
 		.opener = s->opener,
+		.debuginfod = s->debuginfod,
 		.cache = s->cache,
 		.own_pid = getpid(),
 		.full_names = s->options->full_names,

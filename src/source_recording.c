@@ -210,7 +210,9 @@ static int find_beginning(struct session *s, struct reason *why)
 
 static int open_waiting(struct session *s, struct reason *why)
 {
-	const struct recording_helpers with = { .loader = s->loader, .cache = s->cache };
+	const struct recording_helpers with = { .loader = s->loader,
+						.cache = s->cache,
+						.debuginfod = s->debuginfod };
 	struct recorded *p = calloc(1, sizeof(*p));
 	int err;
 

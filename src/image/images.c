@@ -30,7 +30,11 @@
 
 struct images *images_new(void)
 {
-	return calloc(1, sizeof(struct images));
+	struct images *im = calloc(1, sizeof(*im));
+
+	if (im != NULL)
+		im->watch_fd = -1;
+	return im;
 }
 
 struct image *image_get(const struct images *im, uint32_t id)
@@ -339,7 +343,21 @@ void image_take_table(struct images *im, uint32_t id, struct image_bytes bytes)
 	im->bytes += bytes.size;
 	judge_source(image);
 	image_set_state(im, image, IMAGE_LOADED);
+	image_fetch(im, id);
 	after_table(im, id);
+}
+
+void image_replace_table(struct images *im, uint32_t id, const struct table *table,
+			 struct image_bytes bytes)
+{
+	struct image *image = im->at.at[id];
+
+	im->bytes += bytes.size - image->bytes.size;
+	image_bytes_free(&image->bytes);
+	image->bytes = bytes;
+	image->table = *table;
+	judge_source(image);
+	im->changed++;
 }
 
 void image_fail_table(struct images *im, uint32_t id, const struct reason *why)
@@ -437,6 +455,7 @@ size_t images_work(struct images *im, uint64_t budget_ns)
 		if (!work_once(im) || images_now_ns() - start >= budget_ns)
 			break;
 	}
+	images_fetch(im);
 	images_keep(im);
 	if (im->loader != NULL && nr_queued(im) == 0)
 		images_ask_inlines(im);
@@ -524,6 +543,7 @@ void images_forget(struct images *im, uint32_t id)
 		im->rows_queue.nr = dequeue(im->rows_queue.at, im->rows_queue.nr, id);
 	image_close(im, id);
 	image_forget_inlines(im, id);
+	image_forget_fetched(im, id);
 	im->bytes -= sizeof(*image) + image->bytes.size + image->rows_bytes.size;
 	im->bytes -= image->path != NULL ? strlen(image->path) + 1 : 0;
 	image_bytes_free(&image->bytes);
@@ -561,7 +581,8 @@ void images_free(struct images *im)
 	vec_done(&im->inlines_queue);
 	vec_done(&im->inlines_tables);
 	vec_done(&im->hung);
-	if (im->opener != NULL)
-		close(im->both_fd);
+	images_fetch_done(im);
+	if (im->watch_fd >= 0)
+		close(im->watch_fd);
 	free(im);
 }

@@ -37,6 +37,15 @@ int images_fd(const struct images *im);
  */
 int images_use_opener(struct images *im, struct loader *opener);
 
+/*
+ * Debug files of images with few names come from servers (debuginfod.h; borrowed, outlives @im).
+ * An image then gets another table some time: images_replaced() tells which, each once; its names
+ * and indices are other ones from the images_work() on that found it. 0 or -errno.
+ */
+struct debuginfod;
+int images_use_debuginfod(struct images *im, struct debuginfod *d);
+bool images_replaced(struct images *im, uint32_t *ret);
+
 /* Tables that took long to read are kept there and taken from there (borrowed; outlives @im);
  * only what a loader reads. */
 struct cache;

@@ -64,6 +64,7 @@ struct image {
 	 * and what it told. */
 	bool pinned, our_root;
 	bool no_debug; /* looking for a debug file failed */
+	bool fetched;  /* a debug file was asked for */
 	enum file_via via;
 	uint64_t open_serial, debug_serial;
 	struct cache_file file;
@@ -77,6 +78,13 @@ struct image_debug {
 	int fds[DEBUG_CANDIDATES_MAX];
 	struct cache_file files[DEBUG_CANDIDATES_MAX];
 	unsigned nr;
+};
+
+/* Its debug file is being downloaded, was, or is being read. */
+struct image_fetched {
+	uint32_t image;
+	int fd, debug_fd; /* the program; what came, -1: not here or not any more */
+	uint64_t serial;  /* of the request to read it; 0: none */
 };
 
 /* A file system, device 0:min, that let an opening hang. */
@@ -106,7 +114,10 @@ struct images {
 	const struct image_places *places; /* NULL: sights are of running processes */
 	struct cache *cache;               /* NULL: nothing is kept */
 	struct loader *opener;             /* NULL: files are opened here */
-	int both_fd;                       /* readable when the loader's or the opener's is */
+	int watch_fd;                      /* readable when any of theirs is; -1: none */
+	struct debuginfod *debuginfod;     /* NULL: nothing is downloaded */
+	VEC(struct image_fetched) fetched; /* images whose debug file is downloaded */
+	VEC(uint32_t) replaced;            /* images that got another table, not told yet */
 	unsigned nr_debug;                 /* sets of debug files held */
 	VEC(struct image_hung) hung;
 	struct image_asked asked[LOADER_IN_FLIGHT_MAX];
@@ -208,6 +219,24 @@ unsigned image_take_debug(struct images *im, struct image *image, int *ret_fds,
 			  struct cache_file *ret_files);
 void image_drop_debug(struct images *im, struct image *image);
 void images_take_opened(struct images *im);
+
+/* Makes images_fd() readable when @fd is.  0 or -errno. */
+int images_watch(struct images *im, int fd);
+
+/* In the place of the table that an image has; @bytes are taken. */
+void image_replace_table(struct images *im, uint32_t id, const struct table *table,
+			 struct image_bytes bytes);
+
+/*
+ * images_fetch.c.  Asks for the debug file of an image whose table is new and has few names, while
+ * its descriptor is there.
+ */
+void image_fetch(struct images *im, uint32_t id);
+void images_fetch(struct images *im);
+/* Whether an answer is of that, and whether its bytes were taken. */
+bool image_take_fetched(struct images *im, const struct loader_answer *a, bool *ret_bytes_taken);
+void image_forget_fetched(struct images *im, uint32_t id);
+void images_fetch_done(struct images *im);
 
 /*
  * images_cache.c.  Makes a request for a table one for the kept one, where there is; else, where it

@@ -20,8 +20,8 @@ void images_use_loader(struct images *im, struct loader *l)
 
 int images_fd(const struct images *im)
 {
-	if (im->opener != NULL)
-		return im->both_fd;
+	if (im->watch_fd >= 0)
+		return im->watch_fd;
 	return im->loader != NULL ? loader_fd(im->loader) : -1;
 }
 
@@ -274,7 +274,11 @@ void images_take_answers(struct images *im)
 	struct loader_answer a;
 
 	while (loader_take(im->loader, &a)) {
-		if (!images_take_keeping(im, &a) && !take_answer(im, &a))
+		bool taken = false;
+
+		if (!images_take_keeping(im, &a) && !image_take_fetched(im, &a, &taken))
+			taken = take_answer(im, &a);
+		if (!taken)
 			loader_bytes_free(a.bytes, a.size);
 	}
 }

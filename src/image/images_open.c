@@ -25,17 +25,26 @@
 #define HUNG_FIRST_NS (10 * SECOND)
 #define HUNG_DOUBLINGS 8u
 
-int images_use_opener(struct images *im, struct loader *opener)
+int images_watch(struct images *im, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 
-	im->both_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (im->both_fd < 0 ||
-	    epoll_ctl(im->both_fd, EPOLL_CTL_ADD, loader_fd(opener), &event) != 0 ||
-	    epoll_ctl(im->both_fd, EPOLL_CTL_ADD, loader_fd(im->loader), &event) != 0)
-		return -errno;
-	im->opener = opener;
-	return 0;
+	if (im->watch_fd < 0) {
+		im->watch_fd = epoll_create1(EPOLL_CLOEXEC);
+		if (im->watch_fd < 0 ||
+		    epoll_ctl(im->watch_fd, EPOLL_CTL_ADD, loader_fd(im->loader), &event) != 0)
+			return -errno;
+	}
+	return epoll_ctl(im->watch_fd, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -errno;
+}
+
+int images_use_opener(struct images *im, struct loader *opener)
+{
+	int err = images_watch(im, loader_fd(opener));
+
+	if (err == 0)
+		im->opener = opener;
+	return err;
 }
 
 bool image_is_asked(const struct image *image)

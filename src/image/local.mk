@@ -10,6 +10,7 @@ libptop_a_SOURCES += \
 	src/image/cfi_read.c \
 	src/image/debug_info.c src/image/debug_info.h \
 	src/image/debugfile.c src/image/debugfile.h \
+	src/image/debuginfod.c src/image/debuginfod.h \
 	src/image/demangle.c src/image/demangle.h \
 	src/image/elf_file.c src/image/elf_file.h \
 	src/image/gopclntab.c src/image/gopclntab.h \
@@ -17,6 +18,7 @@ libptop_a_SOURCES += \
 	src/image/images_build.c src/image/images_impl.h \
 	src/image/images_cache.c \
 	src/image/images_facts.c \
+	src/image/images_fetch.c \
 	src/image/images_inlines.c \
 	src/image/images_loader.c \
 	src/image/inlines.c src/image/inlines.h \

@@ -440,9 +440,23 @@ void symbols_forget(struct symbols *sy, uint32_t image)
 	naming_free(n);
 }
 
+/* Images that got another table: what was known by the old one goes, final or not. */
+static bool see_replaced(struct symbols *sy)
+{
+	bool any = false;
+	uint32_t image;
+
+	while (images_replaced(sy->images, &image)) {
+		symbols_forget(sy, image);
+		any = true;
+	}
+	sy->names_moved += any;
+	return any;
+}
+
 bool symbols_refresh(struct symbols *sy, uint64_t now_ns)
 {
-	bool changed = false;
+	bool changed = see_replaced(sy);
 
 	for (size_t i = 0; i < sy->pending.nr;) {
 		struct naming *n = sy->namings.at[sy->pending.at[i]];

@@ -8,6 +8,7 @@
 live_tests = \
 	tests/live/born.py \
 	tests/live/command.py \
+	tests/live/debuginfod.py \
 	tests/live/elsewhere.py \
 	tests/live/fuse.py \
 	tests/live/hard_maps.py \

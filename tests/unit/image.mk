@@ -6,6 +6,7 @@ check_PROGRAMS += \
 	tests/unit/test_cache \
 	tests/unit/test_cfi \
 	tests/unit/test_debugfile \
+	tests/unit/test_debuginfod \
 	tests/unit/test_demangle \
 	tests/unit/test_gopclntab \
 	tests/unit/test_images \
@@ -65,6 +66,9 @@ tests_unit_test_loader_kept_LDADD = $(unit_LDADD)
 tests_unit_test_opener_SOURCES = tests/unit/test_opener.c tests/unit/loader_bed.h \
 	$(elf_bytes_sources)
 tests_unit_test_opener_LDADD = $(unit_LDADD)
+tests_unit_test_debuginfod_SOURCES = tests/unit/test_debuginfod.c tests/unit/loader_bed.h \
+	$(elf_bytes_sources)
+tests_unit_test_debuginfod_LDADD = $(unit_LDADD)
 tests_unit_test_cfi_SOURCES = tests/unit/test_cfi.c tests/unit/cfi_bed.h $(elf_bytes_sources)
 tests_unit_test_cfi_LDADD = $(unit_LDADD)
 tests_unit_test_rows_SOURCES = tests/unit/test_rows.c tests/unit/cfi_bed.h $(elf_bytes_sources)

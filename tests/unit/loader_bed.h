@@ -70,33 +70,66 @@ static inline struct loader_answer bed_ask(struct loader *l, enum loader_what wh
 	return a;
 }
 
-/* A child of process @parent that lives; 0: none. */
-static inline pid_t bed_child(pid_t parent)
+/* The state of a process, as in proc(5), /proc/PID/stat, and its parent; 0: there is none. */
+static inline char bed_stat(pid_t pid, int *ret_parent)
+{
+	char name[64], line[256], state = 0;
+	FILE *stat;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", (int)pid);
+	stat = fopen(name, "re");
+	if (stat == NULL)
+		return 0;
+	if (fgets(line, sizeof(line), stat) == NULL || strrchr(line, ')') == NULL ||
+	    sscanf(strrchr(line, ')') + 1, " %c %d", &state, ret_parent) != 2)
+		state = 0;
+	fclose(stat);
+	return state;
+}
+
+static inline char bed_state(pid_t pid)
+{
+	int parent;
+
+	return bed_stat(pid, &parent);
+}
+
+/* Children of process @parent that live; *@ret_first: one of them, 0: none. */
+static inline size_t bed_children(pid_t parent, pid_t *ret_first)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
-	pid_t found = 0;
+	size_t nr = 0;
 
 	assert_non_null(proc);
-	while (found == 0 && (entry = readdir(proc)) != NULL) {
-		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10), ppid;
-		char name[64], line[256], state;
-		FILE *stat;
+	*ret_first = 0;
+	while ((entry = readdir(proc)) != NULL) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+		int ppid = 0;
+		char state = pid > 0 ? bed_stat(pid, &ppid) : 0;
 
-		if (pid <= 0)
+		if (state == 0 || state == 'Z' || ppid != parent)
 			continue;
-		snprintf(name, sizeof(name), "/proc/%d/stat", (int)pid);
-		stat = fopen(name, "re");
-		if (stat == NULL)
-			continue;
-		if (fgets(line, sizeof(line), stat) != NULL && strrchr(line, ')') != NULL &&
-		    sscanf(strrchr(line, ')') + 1, " %c %d", &state, &ppid) == 2 &&
-		    ppid == parent && state != 'Z')
-			found = pid;
-		fclose(stat);
+		if (nr++ == 0)
+			*ret_first = pid;
 	}
 	closedir(proc);
-	return found;
+	return nr;
+}
+
+static inline pid_t bed_child(pid_t parent)
+{
+	pid_t first;
+
+	bed_children(parent, &first);
+	return first;
+}
+
+static inline size_t bed_count_children(pid_t parent)
+{
+	pid_t first;
+
+	return bed_children(parent, &first);
 }
 
 static inline size_t bed_count_descriptors(void)

@@ -25,7 +25,15 @@ struct images {
 	const char *name; /* of symbol 1 */
 	unsigned wanted;
 	const char *refused; /* NULL: the file was not refused */
+	uint32_t replaced;   /* the image that got another table; 0: none */
 };
+
+bool images_replaced(struct images *im, uint32_t *ret)
+{
+	*ret = im->replaced;
+	im->replaced = 0;
+	return *ret != 0;
+}
 
 void images_want(struct images *im, uint32_t image)
 {
@@ -141,6 +149,12 @@ static void loading_then_named(void **state)
 	assert_string_equal(info.name, "libfoo.so.1+0x12345");
 	assert_false(info.named);
 	assert_false(symbols_info(bed->sy, (uint32_t)symbols_nr_functions(bed->sy), &info));
+	/* Another table, with other names at the same places. */
+	bed->images.name = "another";
+	bed->images.replaced = image;
+	assert_true(symbols_refresh(bed->sy, 4));
+	assert_int_equal(symbols_names_moved(bed->sy), 1);
+	assert_string_equal(info_of(bed, image, 0x100).name, "another");
 }
 
 static void same_library_same_function(void **state)
