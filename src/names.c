@@ -43,6 +43,7 @@ struct names {
 
 	VEC(uint32_t) function_of;                /* by node */
 	VEC(uint8_t) unnamed;                     /* by function */
+	VEC(uint32_t) ranks;                      /* by function */
 	VEC(uint32_t) pending;                    /* nodes whose image is not final */
 	uint32_t symbols_generation, names_moved; /* of the symbols, when last asked */
 	struct naming naming;
@@ -87,6 +88,7 @@ void names_free(struct names *n)
 		return;
 	vec_done(&n->function_of);
 	vec_done(&n->unnamed);
+	vec_done(&n->ranks);
 	vec_done(&n->pending);
 	inlining_done(&n->inlining);
 	map_done(&n->group_ids);
@@ -150,17 +152,32 @@ static int name_new_nodes(struct names *n)
 
 /* What functions are known to have no name.  A function keeps its name for good, so only new ones
  * are asked. */
-static int note_unnamed(struct names *n)
+/* Functions get their ids as files are read, in any order: a rank by name is the same each time. */
+static uint32_t rank_of(const struct function_info *info)
+{
+	uint64_t hash = 0;
+
+	for (const char *c = info->name; *c; c++)
+		hash = hash_u64(hash * 31 + (uint8_t)*c);
+	for (const char *c = info->module_path; *c; c++)
+		hash = hash_u64(hash * 31 + (uint8_t)*c);
+	return (uint32_t)hash;
+}
+
+static int describe_functions(struct names *n)
 {
 	size_t nr = symbols_nr_functions(n->symbols);
 	struct function_info info;
 
-	if (vec_reserve(&n->unnamed, nr))
+	if (vec_reserve(&n->unnamed, nr) || vec_reserve(&n->ranks, nr))
 		return -ENOMEM;
-	for (size_t i = n->unnamed.nr; i < nr; i++)
-		n->unnamed.at[i] = symbols_info(n->symbols, (uint32_t)i, &info) && !info.named &&
-				   !info.pseudo;
-	n->unnamed.nr = nr;
+	for (size_t i = n->unnamed.nr; i < nr; i++) {
+		bool known = symbols_info(n->symbols, (uint32_t)i, &info);
+
+		n->unnamed.at[i] = known && !info.named && !info.pseudo;
+		n->ranks.at[i] = known ? rank_of(&info) : 0;
+	}
+	n->unnamed.nr = n->ranks.nr = nr;
 	return 0;
 }
 
@@ -175,11 +192,12 @@ const struct naming *names_update(struct names *n)
 	n->names_moved = symbols_names_moved(n->symbols);
 	n->symbols_generation = generation;
 	if (name_new_nodes(n) || inlining_update(&n->inlining, n->symbols, n->stacks, &n->naming) ||
-	    note_unnamed(n))
+	    describe_functions(n))
 		return NULL;
 	n->naming.function_of = n->function_of.at;
 	n->naming.nr_functions = (uint32_t)n->unnamed.nr;
 	n->naming.unnamed = n->unnamed.at;
+	n->naming.ranks = n->ranks.at;
 	return &n->naming;
 }
 

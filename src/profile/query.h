@@ -53,6 +53,8 @@ struct naming {
 	uint32_t generation;
 	/* By function id: not 0 where only an address is known.  NULL: all are named. */
 	const uint8_t *unnamed;
+	/* By function id: which of two with equal weights comes first (the lower); NULL: by id. */
+	const uint32_t *ranks;
 	/*
 	 * What was inlined at a node: functions inside of its own, each of them a frame of its own.
 	 * By node id an index into .chains, 0: nothing; there: how many, at least one, then the

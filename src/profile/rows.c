@@ -156,8 +156,10 @@ uint32_t rows_child(const struct job *job, uint32_t parent, uint32_t function)
 }
 
 /* Functions by self, all else by total. */
-static struct row_key key_of(const struct answer *a, uint32_t row)
+static struct row_key key_of(const struct job *job, uint32_t row)
 {
+	const struct answer *a = job->answer;
+	const uint32_t *ranks = job->naming->ranks;
 	const struct row *r = &a->rows[row];
 	bool group = r->function == UINT32_MAX;
 	bool by_self = a->orientation == QUERY_FUNCTIONS && !group;
@@ -165,7 +167,9 @@ static struct row_key key_of(const struct answer *a, uint32_t row)
 	return (struct row_key){
 		.major = by_self ? r->self : r->total,
 		.minor = by_self ? r->total : r->self,
-		.tie = group ? r->group : r->function,
+		.tie = group   ? r->group
+		       : ranks ? ranks[r->function]
+			       : r->function,
 		.row = row,
 	};
 }
@@ -247,8 +251,10 @@ static int reserve_keys(struct query_cache *c, size_t nr)
 
 /* Fills keys family by family; family f (0: the tops, else parent + 1) is starts[f] .. starts[f +
  * 1]. */
-static void gather_families(struct query_cache *c, const struct answer *a)
+static void gather_families(const struct job *job)
 {
+	struct query_cache *c = job->cache;
+	const struct answer *a = job->answer;
 	uint32_t *starts = c->starts;
 
 	memset(starts, 0, (a->nr_rows + 2) * sizeof(*starts));
@@ -259,7 +265,7 @@ static void gather_families(struct query_cache *c, const struct answer *a)
 	/* From the last row back, starts[f + 1] moves from the end of family f down to its start.
 	 */
 	for (size_t i = a->nr_rows; i-- > 0;)
-		c->keys[--starts[(size_t)(a->rows[i].parent + 1u) + 1]] = key_of(a, (uint32_t)i);
+		c->keys[--starts[(size_t)(a->rows[i].parent + 1u) + 1]] = key_of(job, (uint32_t)i);
 }
 
 int rows_link(const struct job *job)
@@ -277,7 +283,7 @@ int rows_link(const struct job *job)
 	a->first = NO_ROW;
 	if (!a->nr_rows)
 		return 0;
-	gather_families(c, a);
+	gather_families(job);
 	for (size_t f = 0; f <= a->nr_rows; f++) {
 		/* After gathering, starts[f + 1] is where family f begins. */
 		uint32_t begin = c->starts[f + 1];
