@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -41,10 +42,26 @@ static bool is_the_one(int fd, const struct image_sight *sight)
 	return foreign_trusted(&st, p.uid);
 }
 
-struct jitdump_file *jitdump_open(const struct image_sight *sight)
+/* A recording's files are read by who asks for it; those of a process must not let us wait. */
+static int open_dump(const struct image_sight *sight)
 {
 	struct reason why;
-	int fd = open_mapped(sight, &why);
+	enum file_via via;
+	int pin, fd;
+
+	if (!sight->pid)
+		return open_mapped(sight, &why);
+	pin = open_pin(sight, &via);
+	if (pin < 0)
+		return pin;
+	fd = foreign_waits(pin, sight->pid) ? -EREMOTEIO : open_pinned(pin, sight, via);
+	close(pin);
+	return fd;
+}
+
+struct jitdump_file *jitdump_open(const struct image_sight *sight)
+{
+	int fd = open_dump(sight);
 	struct jitdump_file *f;
 
 	if (fd < 0)

@@ -16,7 +16,7 @@ enum { FILE_BYTES_MAX = 1 << 28, ABSENT_MAX = 4 };
 static int open_map(struct perfmap_file *f)
 {
 	struct foreign_process p;
-	char root[40], path[40];
+	char name[32];
 	bool lives = foreign_learn(f->pid, &p);
 	struct stat st;
 	int fd;
@@ -28,9 +28,8 @@ static int open_map(struct perfmap_file *f)
 		f->ns_pid = f->pid;
 		f->uid = geteuid();
 	}
-	snprintf(root, sizeof(root), "/proc/%d/root", (int)f->pid);
-	snprintf(path, sizeof(path), "tmp/perf-%d.map", (int)f->ns_pid);
-	fd = foreign_open(lives ? root : "/", path);
+	snprintf(name, sizeof(name), "perf-%d.map", (int)f->ns_pid);
+	fd = foreign_open(lives ? f->pid : 0, "tmp", name);
 	if (fd >= 0 && (fstat(fd, &st) || !foreign_trusted(&st, f->uid))) {
 		close(fd);
 		return -EPERM;

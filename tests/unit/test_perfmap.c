@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "symbol/foreign_file.h"
 #include "symbol/perfmap.h"
 
 enum { CELLS = 128 };
@@ -224,12 +226,51 @@ static void whose_file(void **state)
 	perfmap_done(&f.map);
 }
 
+static void file_systems_that_may_not_answer(void **state)
+{
+	static const char mounts[] =
+		"22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/root rw\n"
+		"23 22 0:21 / /proc rw - proc proc rw\n"
+		"30 22 0:45 / /home/a/mnt rw shared:7 master:2 - fuse.sshfs a@b: rw\n"
+		"31 22 0:46 / /net\\040work rw - nfs4 server:/ rw\n"
+		"torn\n"
+		"32 22 0:47 / /tmp rw - tmpfs";
+	const size_t size = sizeof(mounts) - 1;
+	char path[64];
+	int fd;
+
+	(void)state;
+	assert_false(foreign_mount_waits(mounts, size, 22));
+	assert_false(foreign_mount_waits(mounts, size, 23));
+	assert_true(foreign_mount_waits(mounts, size, 30));
+	assert_true(foreign_mount_waits(mounts, size, 31));
+	assert_true(foreign_mount_waits(mounts, size, 32)); /* not all of it is there */
+	assert_true(foreign_mount_waits(mounts, size, 99));
+	assert_true(foreign_mount_waits("", 0, 0));
+	snprintf(path, sizeof(path), "/tmp/ptop-foreign-%d", (int)getpid());
+	unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_false(foreign_waits(fd, 0));
+	assert_false(foreign_waits(fd, getpid()));
+	close(fd);
+	assert_true(foreign_waits(-1, 0));
+	fd = foreign_open(0, "tmp", path + 5);
+	assert_true(fd >= 0);
+	close(fd);
+	unlink(path);
+	assert_int_equal(foreign_open(getpid(), "tmp", path + 5), -ENOENT);
+	assert_int_equal(symlink("/etc/passwd", path), 0);
+	assert_int_equal(foreign_open(0, "tmp", path + 5), -EINVAL);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines),         cmocka_unit_test(later_lines_win),
 		cmocka_unit_test(hostile_order), cmocka_unit_test(growing_and_rewritten),
-		cmocka_unit_test(whose_file),
+		cmocka_unit_test(whose_file),    cmocka_unit_test(file_systems_that_may_not_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
