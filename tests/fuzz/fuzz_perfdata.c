@@ -62,6 +62,18 @@ static void use_facts(struct perfdata *pd)
 	}
 }
 
+static void use_tracing(struct perfdata *pd)
+{
+	uint8_t *bytes;
+	size_t size;
+
+	if (perfdata_tracing_data(pd, &bytes, &size))
+		return;
+	for (size_t i = 0; i < size; i++)
+		sink += bytes[i];
+	free(bytes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct perfdata_record r;
@@ -76,6 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (perfdata_damaged(pd) && !perfdata_stopped(pd)[0])
 		abort();
 	use_facts(pd);
+	use_tracing(pd);
 	perfdata_free(pd);
 	return 0;
 }
