@@ -4,6 +4,7 @@
  * (--speed).  Played, each refresh ends a step of the recording's time after the one before, at
  * whatever speed, so that what is shown does not depend on the speed.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -153,7 +154,8 @@ static void describe_machine(const struct perfdata_facts *f, char *out, size_t s
 	if (f->nr_cpus && f->cpudesc)
 		at = append(out, size, at, " (%.64s)", f->cpudesc);
 	if (f->version && f->version[0])
-		append(out, size, at, "%sby perf %.32s", at ? ", " : "", f->version);
+		append(out, size, at, "%sby %s%.32s", at ? ", " : "",
+		       isdigit((unsigned char)f->version[0]) ? "perf " : "", f->version);
 }
 
 static void describe(struct session *s)
@@ -174,14 +176,20 @@ static void describe(struct session *s)
 		 strcmp(text, "-") ? text : "standard input", s->host[0] ? " of " : "", s->host);
 }
 
-/* The first and the last moment; by the wall clock, from when the file was last written. */
+/* The first and the last moment; by the wall clock as the recording tells, else from when the file
+ * was last written. */
 static void see_times(struct session *s)
 {
 	const struct recording *r = &of(s)->recording;
+	const struct perfdata_facts *facts = perfdata_facts(r->pd);
 	struct stat st;
 
 	if (!is_played(s) || !s->start_ns)
 		s->start_ns = r->first_ns;
+	if (facts->clock_wall_ns) {
+		s->start_unix_ns = facts->clock_wall_ns + (r->first_ns - facts->clock_ns);
+		return;
+	}
 	if (!s->ended_ns || !strcmp(s->options->input, "-") || stat(s->options->input, &st) != 0)
 		return;
 	s->start_unix_ns = (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec -

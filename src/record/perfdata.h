@@ -95,6 +95,8 @@ struct perfdata_facts {
 	char *hostname, *osrelease, *version, *arch, *cpudesc, *cpuid, *cmdline;
 	uint32_t nr_cpus_online, nr_cpus;
 	uint64_t memory_kb;
+	uint64_t clock_wall_ns; /* Unix time when the clock of the records was .clock_ns */
+	uint64_t clock_ns;
 	uint64_t trace_bytes; /* of hardware traces (AUXTRACE), so far */
 	bool compressed;
 };

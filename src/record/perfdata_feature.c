@@ -24,6 +24,7 @@ enum feature {
 	FEATURE_CMDLINE = 11,
 	FEATURE_EVENT_DESC = 12,
 	FEATURE_COMPRESSED = 27,
+	FEATURE_CLOCK_DATA = 29,
 	NR_FEATURES = 256,
 };
 
@@ -167,6 +168,19 @@ static int parse_build_ids(struct perfdata *pd, struct cursor *c)
 	return err;
 }
 
+/* Version 1: the clock's number, and two times of one moment. */
+static void parse_clock(struct perfdata_facts *f, struct cursor *c)
+{
+	uint32_t version, clockid;
+	uint64_t wall_ns, clock_ns;
+
+	if (!cursor_u32(c, &version) || version != 1 || !cursor_u32(c, &clockid) ||
+	    !cursor_u64(c, &wall_ns) || !cursor_u64(c, &clock_ns))
+		return;
+	f->clock_wall_ns = wall_ns;
+	f->clock_ns = clock_ns;
+}
+
 int feature_parse(struct perfdata *pd, uint64_t feature, const uint8_t *bytes, size_t size)
 {
 	struct cursor c = cursor_of(bytes, size, pd->swap);
@@ -193,6 +207,9 @@ int feature_parse(struct perfdata *pd, uint64_t feature, const uint8_t *bytes, s
 		return parse_cmdline(pd, &c);
 	case FEATURE_EVENT_DESC:
 		return parse_event_desc(pd, &c);
+	case FEATURE_CLOCK_DATA:
+		parse_clock(f, &c);
+		return 0;
 	case FEATURE_COMPRESSED:
 		f->compressed = true;
 		return 0;
@@ -204,7 +221,7 @@ int feature_parse(struct perfdata *pd, uint64_t feature, const uint8_t *bytes, s
 static bool wanted(uint64_t feature)
 {
 	return (feature >= FEATURE_BUILD_ID && feature <= FEATURE_EVENT_DESC) ||
-	       feature == FEATURE_COMPRESSED;
+	       feature == FEATURE_COMPRESSED || feature == FEATURE_CLOCK_DATA;
 }
 
 static int feature_read(struct perfdata *pd, uint64_t feature, uint64_t section)

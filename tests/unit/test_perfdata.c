@@ -333,6 +333,40 @@ static void reads_pipes_and_passes_over_what_is_no_record(void **state)
 	}
 }
 
+/* What the recorder tells in pipe mode: formats of tracepoints, what its clock showed when. */
+static void reads_what_a_pipe_tells(void **state)
+{
+	(void)state;
+	for (int big = 0; big < 2; big++) {
+		struct build b = { .big = big };
+		struct perfdata_record r;
+		struct perfdata *pd;
+		uint8_t *bytes;
+		size_t size;
+
+		put_pipe_head(&b);
+		put_record(&b, PERFDATA_FEATURE, 0, 40);
+		put(&b, 29, 8);
+		put(&b, 1, 4);
+		put(&b, 1, 4);
+		put(&b, 1700000000000000000, 8);
+		put(&b, 4242, 8);
+		pd = open_built(&b);
+		assert_int_equal(perfdata_tracing_data(pd, &bytes, &size), -ENOENT);
+		while (perfdata_next(pd, &r) > 0)
+			;
+		assert_string_equal(perfdata_stopped(pd), "");
+		assert_int_equal(perfdata_facts(pd)->clock_wall_ns, 1700000000000000000);
+		assert_int_equal(perfdata_facts(pd)->clock_ns, 4242);
+		assert_int_equal(perfdata_facts(pd)->trace_bytes, 24);
+		assert_int_equal(perfdata_tracing_data(pd, &bytes, &size), 0);
+		assert_int_equal(size, 16);
+		assert_memory_equal(bytes, "no records", 11);
+		free(bytes);
+		perfdata_free(pd);
+	}
+}
+
 /* Records that begin in one compressed record and end in the next. */
 static void reads_compressed_data_of_both_kinds(void **state)
 {
@@ -469,6 +503,7 @@ int main(void)
 		cmocka_unit_test(a_cut_file_gives_what_is_whole_and_says_where_it_ends),
 		cmocka_unit_test(damage_stops_reading_for_a_stated_reason),
 		cmocka_unit_test(reads_pipes_and_passes_over_what_is_no_record),
+		cmocka_unit_test(reads_what_a_pipe_tells),
 		cmocka_unit_test(reads_compressed_data_of_both_kinds),
 		cmocka_unit_test(refuses_what_is_no_recording),
 		cmocka_unit_test(reads_a_file_through_a_pipe),
