@@ -7,6 +7,7 @@ bench_programs = \
 	tests/bench/bench_image \
 	tests/bench/bench_inlines \
 	tests/bench/bench_lane \
+	tests/bench/bench_names \
 	tests/bench/bench_order \
 	tests/bench/bench_query \
 	tests/bench/bench_rows \
@@ -32,6 +33,8 @@ tests_bench_bench_inlines_SOURCES = tests/bench/bench_inlines.c
 tests_bench_bench_inlines_LDADD = $(bench_ldadd)
 tests_bench_bench_lane_SOURCES = tests/bench/bench_lane.c
 tests_bench_bench_lane_LDADD = $(bench_ldadd)
+tests_bench_bench_names_SOURCES = tests/bench/bench_names.c
+tests_bench_bench_names_LDADD = $(bench_ldadd)
 tests_bench_bench_order_SOURCES = tests/bench/bench_order.c
 tests_bench_bench_order_LDADD = $(bench_ldadd)
 tests_bench_bench_query_SOURCES = tests/bench/bench_query.c
