@@ -224,7 +224,7 @@ def constructor(c):
     c.cc("constructor.c", "-shared", "-fPIC", output="libctor.so")
     c.start(c.cc(["frames.c", c.path("libctor.so")], "-Wl,--no-as-needed",
                  f"-Wl,-rpath,{c.directory}"))
-    return whole("_dl_start_user", "_dl_init", "call_init*", "constructor", "spin")
+    return both(whole("_dl_start_user", "_dl_init", "call_init*"), whole("constructor", "spin"))
 
 
 @case("21d", "a program of one function")

@@ -153,6 +153,39 @@ def _behind():
     os.nice(NICE)
 
 
+_built = {}  # command -> a Future of the file
+_built_lock = threading.Lock()
+
+
+def _compile(argv, output):
+    done = subprocess.run([argv[0], "-o", output, *argv[1:]], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode:
+        raise AssertionError(f"{' '.join(argv)}: {done.stderr.strip()[-2000:]}")
+    return output
+
+
+def _compiled(argv):
+    """The file that a compiler's command makes."""
+    with _built_lock:
+        mine = argv not in _built
+        if mine:
+            _built[argv] = concurrent.futures.Future()
+            output = os.path.join(_built_directory(), str(len(_built)))
+    if mine:
+        try:
+            _built[argv].set_result(_compile(argv, output))
+        except Exception as failure:  # pylint: disable=broad-except
+            _built[argv].set_exception(failure)
+    return _built[argv].result()
+
+
+def _built_directory():
+    if not hasattr(_built_directory, "path"):
+        _built_directory.path = ps.scratch_dir()
+    return _built_directory.path
+
+
 # ---- a case --------------------------------------------------------------------------------------
 
 
@@ -182,15 +215,16 @@ class Case:
         return self.path(name)
 
     def build(self, compiler, sources, *flags, output=None):
-        """Compiles files of tests/live/hard (or paths); returns the program, named as the case."""
+        """Compiles files of tests/live/hard (or paths); returns the program, named as the case.
+
+        What several cases build alike is compiled once: each has a copy, a file of its own.
+        """
         sources = [sources] if isinstance(sources, str) else sources
         program = self.path(output or self.name[:15])
-        argv = [ps.need_tool(compiler), "-g", "-I", HERE, "-o", program, *flags,
+        argv = [ps.need_tool(compiler), "-g", "-I", HERE, *flags,
                 *[os.path.join(HERE, source) for source in sources]]
-        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=120, check=False)
-        if done.returncode:
-            raise AssertionError(f"{' '.join(argv)}: {done.stderr.strip()[-2000:]}")
+        # By a process of its own: a file that this one writes may be open in a child just forked.
+        self.run("cp", _compiled(tuple(argv)), program)
         return program
 
     def cc(self, sources, *flags, **options):
