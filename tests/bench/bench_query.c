@@ -124,7 +124,9 @@ static void name_functions(struct profile *p)
 	p->function_of = calloc(nr, sizeof(*p->function_of));
 	for (size_t i = 0; i < nr; i++)
 		p->function_of[i] = (uint32_t)(nodes[i].offset / 64);
-	p->naming = (struct naming){ p->function_of, p->size.functions, 1, NULL, NULL, NULL };
+	p->naming = (struct naming){ .function_of = p->function_of,
+				     .nr_functions = p->size.functions,
+				     .generation = 1 };
 }
 
 static void make_profile(struct profile *p, const struct size *size)

@@ -67,7 +67,10 @@ static int setup(void **state)
 	f->cache = query_cache_new();
 	f->function_of = calloc(NODES_MAX, sizeof(*f->function_of));
 	f->unnamed[1] = 1;
-	f->naming = (struct naming){ f->function_of, 2, 1, f->unnamed, NULL, NULL };
+	f->naming = (struct naming){ .function_of = f->function_of,
+				     .nr_functions = 2,
+				     .generation = 1,
+				     .unnamed = f->unnamed };
 	f->query = (struct query){ .to_ns = 1000, .orientation = QUERY_MODULES };
 	*state = f;
 	return 0;

@@ -49,7 +49,9 @@ static int setup(void **state)
 	f->store = store_new(1 << 20);
 	f->stacks = stacks_new();
 	f->cache = query_cache_new();
-	f->naming = (struct naming){ f->function_of, NR_FUNCTIONS, 1, NULL, NULL, NULL };
+	f->naming = (struct naming){ .function_of = f->function_of,
+				     .nr_functions = NR_FUNCTIONS,
+				     .generation = 1 };
 	f->query = (struct query){ .to_ns = 1000, .event = 0 };
 	add(f, 100, 10, 1, SAMPLE_USER, "mab");
 	add(f, 200, 20, 1, SAMPLE_USER, "mAb");
