@@ -181,6 +181,20 @@ static int tell_events(struct recorder *r)
 	return event < 0 ? event : 0;
 }
 
+static bool has_data(const struct recorder *r)
+{
+	return sampler_attr(session_sampler(r->session), 0)->mmap_data;
+}
+
+/* What ptop knows from /proc and not from records, the file has to be told, too. */
+static void on_scan(void *ctx, uint32_t process)
+{
+	struct recorder *r = ctx;
+
+	(void)facts_process(r->w, &r->layout, r->session->pipeline, process, has_data(r));
+	r->fresh = true;
+}
+
 static int begin(struct recorder *r, int fd)
 {
 	const struct pipeline *pl = r->session->pipeline;
@@ -194,9 +208,7 @@ static int begin(struct recorder *r, int fd)
 	if (!err)
 		err = facts_kernel(r->w, &r->layout, pl->symbols);
 	if (!err)
-		err = facts_processes(r->w, &r->layout, pl,
-				      sampler_attr(session_sampler(r->session), 0)->mmap_data,
-				      r->session->command.pid);
+		err = facts_processes(r->w, &r->layout, pl, has_data(r), r->session->command.pid);
 	if (!err)
 		err = facts_kernel_ids(r->w);
 	return err;
@@ -234,6 +246,7 @@ int recorder_open(struct recorder **ret, struct session *s, const char *path, st
 		return err;
 	}
 	pipeline_keep(s->pipeline, &sink);
+	space_on_scan(s->pipeline->space, on_scan, r);
 	*ret = r;
 	return 0;
 }
@@ -246,6 +259,7 @@ int recorder_close(struct recorder *r, struct reason *why)
 	if (!r)
 		return 0;
 	pipeline_keep(r->session->pipeline, NULL);
+	space_on_scan(r->session->pipeline->space, NULL, NULL);
 	end_round(r, clock_ns());
 	missing = r->unknown + (r->w ? writer_dropped(r->w) : 0);
 	err = writer_free(r->w);

@@ -224,37 +224,42 @@ static void tell_data(void *ctx, pid_t pid, const struct data_map *m)
 	t->err = put(t->w, &t->b);
 }
 
-int facts_processes(struct perfdata_writer *w, const struct layout *l, const struct pipeline *pl,
-		    bool data, pid_t command)
+int facts_process(struct perfdata_writer *w, const struct layout *l, const struct pipeline *pl,
+		  uint32_t process, bool data)
 {
-	struct space *space = pl->space;
 	const struct sample_id nobody = { 0 };
 	struct telling t = { .w = w, .l = l };
 	struct process_info p;
 	struct mapping m;
-	uint32_t process;
-	size_t pos = 0;
+	size_t at = 0;
 
-	while (!t.err && space_next_process(space, &pos, &process)) {
-		uint32_t pid;
-		size_t at = 0;
-
-		if (!space_process_info(space, process, &p) || p.pid == command)
-			continue;
-		pid = (uint32_t)p.pid;
-
-		synth_comm(&t.b, l, &nobody, pid, pid, p.comm);
+	if (!space_process_info(pl->space, process, &p))
+		return 0;
+	synth_comm(&t.b, l, &nobody, (uint32_t)p.pid, (uint32_t)p.pid, p.comm);
+	t.err = put(w, &t.b);
+	while (!t.err && space_next_mapping(pl->space, process, &at, &m)) {
+		facts_map(&t.b, l, pl, (uint32_t)p.pid, &m);
 		t.err = put(w, &t.b);
-		while (!t.err && space_next_mapping(space, process, &at, &m)) {
-			facts_map(&t.b, l, pl, pid, &m);
-			t.err = put(w, &t.b);
-		}
-		if (data)
-			space_data_maps(p.pid, tell_data, &t);
-		space_threads(space, p.pid, tell_thread, &t);
 	}
+	if (data)
+		space_data_maps(p.pid, tell_data, &t);
+	space_threads(pl->space, p.pid, tell_thread, &t);
 	blob_done(&t.b);
 	return t.err;
+}
+
+int facts_processes(struct perfdata_writer *w, const struct layout *l, const struct pipeline *pl,
+		    bool data, pid_t command)
+{
+	struct process_info p;
+	uint32_t process;
+	size_t pos = 0;
+	int err = 0;
+
+	while (!err && space_next_process(pl->space, &pos, &process))
+		if (space_process_info(pl->space, process, &p) && p.pid != command)
+			err = facts_process(w, l, pl, process, data);
+	return err;
 }
 
 /* The build-id among the notes of a file in /sys; its size, or 0. */

@@ -17,9 +17,11 @@ int facts_begin(struct perfdata_writer **ret, int fd, const struct options *o, s
 int facts_kernel(struct perfdata_writer *w, const struct layout *l, const struct symbols *symbols);
 
 /*
- * The processes that live, their threads' names and their mappings, with @data also those that are
- * not code.  Not @command: its exec, still to come, replaces all that.
+ * A process: its name and its threads', its mappings, with @data also those that are not code; and
+ * all that live, but for @command: its exec, still to come, replaces all that.
  */
+int facts_process(struct perfdata_writer *w, const struct layout *l, const struct pipeline *pl,
+		  uint32_t process, bool data);
 int facts_processes(struct perfdata_writer *w, const struct layout *l, const struct pipeline *pl,
 		    bool data, pid_t command);
 

@@ -228,6 +228,8 @@ static int scan_one(struct space *s, pid_t pid, uint64_t now_ns, struct buffer *
 	p->scan_ns = err ? 0 : now_ns;
 	if (!err)
 		map_bytes(s, at, b->at, b->size);
+	if (!err && s->on_scan)
+		s->on_scan(s->scan_ctx, at);
 	return err;
 }
 

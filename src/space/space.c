@@ -54,6 +54,12 @@ void space_on_image(struct space *s, space_image_fn *fn, void *ctx)
 	s->image_ctx = ctx;
 }
 
+void space_on_scan(struct space *s, space_scan_fn *fn, void *ctx)
+{
+	s->on_scan = fn;
+	s->scan_ctx = ctx;
+}
+
 void space_on_forget(struct space *s, space_forget_fn *fn, void *ctx)
 {
 	s->on_forget = fn;

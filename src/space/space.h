@@ -163,6 +163,10 @@ void space_data_maps(pid_t pid, void (*fn)(void *ctx, pid_t pid, const struct da
 typedef void space_image_fn(void *ctx, uint32_t image, pid_t pid, uint64_t start, uint64_t end);
 void space_on_image(struct space *s, space_image_fn *fn, void *ctx);
 
+/* Called when a process was read from /proc: it may have mappings that no record told of. */
+typedef void space_scan_fn(void *ctx, uint32_t process);
+void space_on_scan(struct space *s, space_scan_fn *fn, void *ctx);
+
 /*
  * Called when an image is forgotten, just before its id may be given to another: drop what is
  * kept under it. Without this hook no image is ever forgotten.

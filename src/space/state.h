@@ -55,8 +55,9 @@ struct space {
 	uint32_t generation; /* of the last change of any mappings; never 0 once there is one */
 	bool live;           /* a scan worked: /proc is of the machine that the records are from */
 	space_image_fn *on_image;
+	space_scan_fn *on_scan;
 	space_forget_fn *on_forget;
-	void *image_ctx, *forget_ctx;
+	void *image_ctx, *scan_ctx, *forget_ctx;
 	/* What space_task() answered last, by thread: true while .epoch is that of the space. */
 	struct known_task {
 		pid_t pid, tid;
