@@ -63,11 +63,14 @@ static uint16_t module_add(struct kallsyms *k, const char *name, size_t size)
 	return (uint16_t)(k->modules.nr - 1);
 }
 
-static uint16_t rank_of(char type, const char *name)
+static uint16_t rank_of(char type, const char *name, size_t size)
 {
 	static const char global[] = "TtWw"; /* best first */
+	bool compat = size > 7 &&
+		      !memcmp(name, "__ia32_", 7); /* beside "__x64_", which nearly all call */
 
-	return (uint16_t)((name[0] == '_' ? 8 : 0) + (strchr(global, type) - global));
+	return (uint16_t)((compat ? 16 : 0) + (name[0] == '_' ? 8 : 0) +
+			  (strchr(global, type) - global));
 }
 
 static bool is_end_marker(const char *name, size_t size)
@@ -125,7 +128,7 @@ static int symbol_add(struct kallsyms *k, uint64_t addr, char type, const char *
 		size = NAME_MAX_BYTES;
 	if (end - name_end > 3 && name_end[1] == '[' && end - name_end < NAME_MAX_BYTES)
 		sym.module = module_add(k, name_end + 1, (size_t)(end - name_end - 1));
-	sym.rank = rank_of(type, name);
+	sym.rank = rank_of(type, name, size);
 	/* "__pfx_foo" and "foo" mostly follow each other: one copy of the name does for both. */
 	if (k->at.nr && same_text(&k->names.at[k->at.at[k->at.nr - 1].name], name, size))
 		sym.name = k->at.at[k->at.nr - 1].name;

@@ -278,6 +278,9 @@ static uint32_t file_function(struct symbols *sy, struct naming *n, uint64_t off
 			n->pending = !vec_push(&sy->pending, n->image);
 		return naming_whole(sy, n);
 	}
+	/* A stripped program may still have those of its PLT. */
+	if (images_symbol(sy->images, n->image, offset, &symbol))
+		return naming_symbol(sy, n, symbol.index, n->module, symbol.name);
 	if (has_no_symbols(sy, n->image, state)) {
 		uint32_t function = n->jit_like ? jit_like_function(sy, n, offset) : FUNCTION_NONE;
 
@@ -285,8 +288,6 @@ static uint32_t file_function(struct symbols *sy, struct naming *n, uint64_t off
 			return function;
 		return naming_unread(sy, n, images_refused(sy->images, n->image));
 	}
-	if (images_symbol(sy->images, n->image, offset, &symbol))
-		return naming_symbol(sy, n, symbol.index, n->module, symbol.name);
 	return naming_place(sy, n, offset);
 }
 

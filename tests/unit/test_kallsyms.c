@@ -23,6 +23,8 @@ static const char text[] = "0000000000004000 A per_cpu_thing\n"
 			   "ffffffff81000200 W __weak_two\n"
 			   "ffffffff81000200 t local_two\n"
 			   "ffffffff81000200 T do_two\n"
+			   "ffffffff81000280 T __ia32_sys_one\n"
+			   "ffffffff81000280 T __x64_sys_one\n"
 			   "ffffffff81000300 T last_of_text\n"
 			   "ffffffff81000400 T _etext\n"
 			   "ffffffff81000480 D some_data\n"
@@ -63,6 +65,7 @@ static void names(void **state)
 			 kallsyms_find(&k, 0xffffffff81000110));
 	assert_name(&k, 0xffffffff810001ff, "do_one", "[kernel]");
 	assert_name(&k, 0xffffffff81000200, "do_two", "[kernel]");
+	assert_name(&k, 0xffffffff81000280, "__x64_sys_one", "[kernel]");
 	assert_name(&k, 0xffffffff810003ff, "last_of_text", "[kernel]");
 	assert_name(&k, 0xffffffff81000400, NULL, NULL);
 	assert_name(&k, 0xffffffff81650000, NULL, NULL);

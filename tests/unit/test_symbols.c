@@ -66,7 +66,7 @@ bool images_symbol(const struct images *im, uint32_t image, uint64_t offset,
 	uint32_t index = (uint32_t)(offset / 256);
 
 	(void)image;
-	if (im->state != IMAGE_LOADED || !index || index >= 256)
+	if (im->state != IMAGE_LOADED || !strcmp(im->source, "none") || !index || index >= 256)
 		return false;
 	snprintf(name, sizeof(name), "symbol_%u", index);
 	*ret = (struct image_symbol){ .index = index, .start = index * 256, .size = 256 };
