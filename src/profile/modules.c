@@ -15,7 +15,7 @@
 #include "profile/chunk.h"
 
 #define NONE UINT32_MAX
-#define END_MASK (NR_STACK_ENDS - 1)
+#define NR_CLASSES 64u /* of samples, by all that enum sample_flags has */
 
 /* What is known of a stack by its node. */
 struct link {
@@ -23,12 +23,17 @@ struct link {
 	uint32_t end;     /* image of the outermost frame that is not ptop's own; NONE: no frame */
 };
 
-/* Samples of one stack in one group. */
+/* Samples of one stack. */
+struct count {
+	uint64_t weight;
+	uint32_t ends[NR_STACK_ENDS];
+};
+
+/* The same in one group. */
 struct tally {
+	struct count count;
 	uint32_t node, group;
 	uint32_t next; /* of the same group; NONE ends */
-	uint32_t ends[NR_STACK_ENDS];
-	uint64_t weight;
 };
 
 struct work {
@@ -40,14 +45,14 @@ struct work {
 
 	struct link *links;
 	uint32_t nr_images;
-	VEC(struct tally) tallies;
-	uint32_t *tally_of; /* by node, + 1; without groups */
-	struct map by_pair; /* with groups: group << 32 | node -> tally */
+	struct count *counts;      /* without groups: by node */
+	VEC(struct tally) tallies; /* with groups */
+	struct map by_pair;        /* group << 32 | node -> tally */
 
 	VEC(struct row) rows;
 	VEC(struct module_row) modules;
 	uint32_t *row_of;  /* by image: row + 1, of the group at hand */
-	uint32_t *counted; /* by image: tally + 1 that was counted last */
+	uint32_t *counted; /* by image: the stack that was counted last, by its id */
 	VEC(uint32_t) order;
 };
 
@@ -76,72 +81,115 @@ static int link_nodes(struct work *w)
 	return 0;
 }
 
-static struct tally *tally_get(struct work *w, uint32_t group, uint32_t node)
+static struct count *tally_get(struct work *w, uint32_t group, uint32_t node)
 {
-	uint64_t key = (uint64_t)group << 32 | node, *at;
+	uint64_t key = (uint64_t)group << 32 | node, *at = map_find(&w->by_pair, key);
 
-	if (w->tally_of) {
-		if (w->tally_of[node])
-			return &w->tallies.at[w->tally_of[node] - 1];
-		w->tally_of[node] = (uint32_t)w->tallies.nr + 1;
-	} else {
-		at = map_find(&w->by_pair, key);
-		if (at)
-			return &w->tallies.at[*at];
-		if (map_set(&w->by_pair, key, w->tallies.nr))
-			return NULL;
-	}
-	if (vec_push(&w->tallies, ((struct tally){ .node = node, .group = group, .next = NONE })))
+	if (at)
+		return &w->tallies.at[*at].count;
+	if (map_set(&w->by_pair, key, w->tallies.nr) ||
+	    vec_push(&w->tallies, ((struct tally){ .node = node, .group = group, .next = NONE })))
 		return NULL;
-	return &w->tallies.at[w->tallies.nr - 1];
+	return &w->tallies.at[w->tallies.nr - 1].count;
 }
 
 static uint32_t group_of(const struct query *q, uint32_t task)
 {
-	uint32_t group = q->group_of && task < q->nr_tasks ? q->group_of[task] : q->nr_groups;
+	uint32_t group = task < q->nr_tasks ? q->group_of[task] : q->nr_groups;
 
 	return group < q->nr_groups ? group : q->nr_groups;
 }
 
-static int count_sample(struct work *w, const struct chunk *c, uint32_t i)
-{
-	uint32_t node = c->stack[i] < w->nr_nodes ? c->stack[i] : STACKS_NONE;
-	unsigned end = c->flags[i] >> SAMPLE_END_SHIFT & END_MASK;
-	uint64_t weight = chunk_weight(c, i);
-	struct answer *a = &w->answer;
-	struct tally *t;
+/* What a chunk's samples are, by their flags. */
+struct classes {
+	uint64_t samples[NR_CLASSES], weights[NR_CLASSES];
+};
 
-	if (c->flags[i] & w->query->hide) {
-		a->hidden_weight += weight;
-		if (c->flags[i] & SAMPLE_IDLE)
-			a->hidden_idle += weight;
-		return 0;
+static void sum_classes(struct work *w, const struct classes *c)
+{
+	struct answer *a = &w->answer;
+
+	for (unsigned class = 0; class < NR_CLASSES; class ++) {
+		if (class & w->query->hide) {
+			a->hidden_weight += c->weights[class];
+			if (class & SAMPLE_IDLE)
+				a->hidden_idle += c->weights[class];
+			continue;
+		}
+		a->weight += c->weights[class];
+		a->samples += c->samples[class];
+		a->ends[class >> SAMPLE_END_SHIFT] += c->samples[class];
 	}
-	a->weight += weight;
-	a->samples++;
-	a->ends[end]++;
-	t = tally_get(w, group_of(w->query, c->task[i]), node);
-	if (!t)
-		return -ENOMEM;
-	t->weight += weight;
-	t->ends[end]++;
+}
+
+/* All samples of a chunk, into .counts: what most of a long window is. */
+static void count_whole(struct work *w, const struct chunk *c, struct classes *classes)
+{
+	uint32_t samples[2][NR_CLASSES] = { 0 }; /* twice, so that runs of one class do not wait */
+	uint8_t hide = w->query->hide & (NR_CLASSES - 1);
+	size_t nr_nodes = w->nr_nodes;
+
+	for (uint32_t i = 0; i < c->nr; i++) {
+		uint32_t node = c->stack[i] < nr_nodes ? c->stack[i] : STACKS_NONE;
+		unsigned class = c->flags[i] & (NR_CLASSES - 1);
+
+		samples[i & 1][class]++;
+		if (class & hide)
+			continue;
+		w->counts[node].weight += chunk_weight(c, i);
+		w->counts[node].ends[class >> SAMPLE_END_SHIFT]++;
+	}
+	for (unsigned class = 0; class < NR_CLASSES; class ++) {
+		classes->samples[class] = (uint64_t)samples[0][class] + samples[1][class];
+		classes->weights[class] = classes->samples[class] * c->weight;
+	}
+	if (!c->weights)
+		return;
+	memset(classes->weights, 0, sizeof(classes->weights));
+	for (uint32_t i = 0; i < c->nr; i++)
+		classes->weights[c->flags[i] & (NR_CLASSES - 1)] += c->weights[i];
+}
+
+static int count_some(struct work *w, const struct chunk *c, struct classes *classes)
+{
+	const struct query *q = w->query;
+	bool any = q->event == QUERY_ANY_EVENT;
+
+	for (uint32_t i = 0; i < c->nr; i++) {
+		uint64_t time = c->base_ns + c->time[i], weight = chunk_weight(c, i);
+		uint32_t node = c->stack[i] < w->nr_nodes ? c->stack[i] : STACKS_NONE;
+		unsigned class = c->flags[i] & (NR_CLASSES - 1);
+		struct count *count;
+
+		if (time < q->from_ns || time >= q->to_ns || (!any && c->event[i] != q->event))
+			continue;
+		classes->samples[class]++;
+		classes->weights[class] += weight;
+		if (class & q->hide)
+			continue;
+		count = w->counts ? &w->counts[node] : tally_get(w, group_of(q, c->task[i]), node);
+		if (!count)
+			return -ENOMEM;
+		count->weight += weight;
+		count->ends[class >> SAMPLE_END_SHIFT]++;
+	}
 	return 0;
 }
 
 static int count_chunk(struct work *w, const struct chunk *c)
 {
 	const struct query *q = w->query;
-	bool any = q->event == QUERY_ANY_EVENT;
+	bool event = q->event == QUERY_ANY_EVENT ||
+		     (!c->events_differ && c->nr && c->event[0] == q->event);
+	struct classes classes = { 0 };
 
 	if (c->max_ns < q->from_ns || c->min_ns >= q->to_ns)
 		return 0;
-	for (uint32_t i = 0; i < c->nr; i++) {
-		uint64_t time = c->base_ns + c->time[i];
-
-		if (time >= q->from_ns && time < q->to_ns && (any || c->event[i] == q->event) &&
-		    count_sample(w, c, i))
-			return -ENOMEM;
-	}
+	if (w->counts && event && c->min_ns >= q->from_ns && c->max_ns < q->to_ns)
+		count_whole(w, c, &classes);
+	else if (count_some(w, c, &classes))
+		return -ENOMEM;
+	sum_classes(w, &classes);
 	return 0;
 }
 
@@ -150,8 +198,8 @@ static int count_samples(struct work *w, const struct store *s)
 	struct chunks chunks = store_chunks(s);
 
 	if (!w->query->group_of) {
-		w->tally_of = calloc(w->nr_nodes, sizeof(*w->tally_of));
-		if (!w->tally_of)
+		w->counts = calloc(w->nr_nodes, sizeof(*w->counts));
+		if (!w->counts)
 			return -ENOMEM;
 	}
 	for (size_t i = chunks_from(&chunks, w->query->from_ns); i < chunks.nr; i++) {
@@ -161,12 +209,12 @@ static int count_samples(struct work *w, const struct store *s)
 	return 0;
 }
 
-static uint64_t samples_of(const struct tally *t)
+static uint64_t samples_of(const struct count *c)
 {
 	uint64_t nr = 0;
 
 	for (int i = 0; i < NR_STACK_ENDS; i++)
-		nr += t->ends[i];
+		nr += c->ends[i];
 	return nr;
 }
 
@@ -188,6 +236,11 @@ static int push_row(struct work *w, uint32_t function, uint32_t group, uint32_t 
 	return vec_push(&w->modules, (struct module_row){ 0 });
 }
 
+static bool is_unnamed(const struct work *w, uint32_t node)
+{
+	return w->naming->unnamed && w->naming->unnamed[w->naming->function_of[node]];
+}
+
 /* The row of an image in the group at hand; NONE without memory. */
 static uint32_t image_row(struct work *w, uint32_t image, uint32_t group, uint32_t parent)
 {
@@ -199,67 +252,82 @@ static uint32_t image_row(struct work *w, uint32_t image, uint32_t group, uint32
 	return w->row_of[image] - 1;
 }
 
-/* A stack's samples belong to its innermost image, to the one it ends in, and to each once. */
-static int share_out(struct work *w, uint32_t tally, uint32_t group, uint32_t parent)
+/*
+ * A stack's samples belong to its innermost image, to the one it ends in, and to each once.  @id is
+ * the stack's own, above 0.
+ */
+static int share_out(struct work *w, uint32_t stack, const struct count *c, uint32_t id,
+		     const struct row *above)
 {
-	const struct tally *t = &w->tallies.at[tally];
-	uint64_t samples = samples_of(t);
+	uint32_t parent = above ? (uint32_t)(above - w->rows.at) : NONE;
+	uint32_t group = above ? above->group : QUERY_NO_GROUP;
+	uint64_t samples = samples_of(c);
 
-	for (uint32_t node = t->node; node; node = w->links[node].outside) {
+	for (uint32_t node = stack; node; node = w->links[node].outside) {
 		uint32_t image = w->nodes[node].image, row = image_row(w, image, group, parent);
+		struct module_row *m;
+		struct row *r;
 
 		if (row == NONE)
 			return -ENOMEM;
-		if (node == t->node) {
-			w->rows.at[row].self += t->weight;
-			w->rows.at[row].self_samples += samples;
+		r = &w->rows.at[row];
+		m = &w->modules.at[row];
+		if (node == stack) {
+			r->self += c->weight;
+			r->self_samples += samples;
 			for (int i = 0; i < NR_STACK_ENDS; i++)
-				w->modules.at[row].self_ends[i] += t->ends[i];
-			if (w->naming->unnamed && w->naming->unnamed[w->naming->function_of[node]])
-				w->modules.at[row].unnamed += samples;
+				m->self_ends[i] += c->ends[i];
+			if (is_unnamed(w, node))
+				m->unnamed += samples;
 		}
-		if (w->counted[image] == tally + 1)
+		if (w->counted[image] == id)
 			continue;
-		w->counted[image] = tally + 1;
-		w->rows.at[row].total += t->weight;
-		w->rows.at[row].total_samples += samples;
-		if (image == w->links[t->node].end) {
-			for (int i = 0; i < NR_STACK_ENDS; i++)
-				w->modules.at[row].ends[i] += t->ends[i];
-		}
+		w->counted[image] = id;
+		r->total += c->weight;
+		r->total_samples += samples;
+		for (int i = 0; image == w->links[stack].end && i < NR_STACK_ENDS; i++)
+			m->ends[i] += c->ends[i];
 	}
 	return 0;
 }
 
-static bool is_bare(const struct work *w, const struct tally *t)
+/* Counts what the answer says of innermost frames; false for a stack without any. */
+static bool count_leaf(struct work *w, uint32_t node, const struct count *c)
 {
-	return w->links[t->node].end == NONE;
-}
-
-static void count_whole(struct work *w, const struct tally *t)
-{
-	const struct naming *n = w->naming;
-
-	if (is_bare(w, t)) {
-		w->answer.bare_weight += t->weight;
-		w->answer.bare_samples += samples_of(t);
-	} else if (n->unnamed && n->unnamed[n->function_of[t->node]]) {
-		w->answer.unnamed_samples += samples_of(t);
+	if (w->links[node].end == NONE) {
+		w->answer.bare_weight += c->weight;
+		w->answer.bare_samples += samples_of(c);
+		return false;
 	}
+	if (is_unnamed(w, node))
+		w->answer.unnamed_samples += samples_of(c);
+	return true;
 }
 
-/* Makes the rows of the tallies from @first on, below @parent. */
-static int make_rows(struct work *w, uint32_t first, uint32_t group, uint32_t parent)
+static int make_ungrouped(struct work *w)
 {
-	size_t begin = w->rows.nr;
+	for (uint32_t node = 0; node < w->nr_nodes; node++) {
+		const struct count *c = &w->counts[node];
 
-	for (uint32_t i = first; i != NONE; i = w->tallies.at[i].next) {
-		if (!is_bare(w, &w->tallies.at[i]) && share_out(w, i, group, parent))
+		if (samples_of(c) && count_leaf(w, node, c) && share_out(w, node, c, node, NULL))
 			return -ENOMEM;
 	}
-	for (size_t i = begin; i < w->rows.nr; i++)
-		w->row_of[w->rows.at[i].function] = 0;
 	return 0;
+}
+
+/* Adds a group's stacks to its row; whether there are rows below it. */
+static bool sum_group(struct work *w, uint32_t first, struct row *r)
+{
+	for (uint32_t i = first; i != NONE; i = w->tallies.at[i].next) {
+		const struct tally *t = &w->tallies.at[i];
+		bool bare = !count_leaf(w, t->node, &t->count);
+
+		r->total += t->count.weight;
+		r->total_samples += samples_of(&t->count);
+		r->self += bare ? t->count.weight : 0;
+		r->self_samples += bare ? samples_of(&t->count) : 0;
+	}
+	return r->total_samples > r->self_samples;
 }
 
 static int make_group(struct work *w, uint32_t first, uint32_t group)
@@ -271,24 +339,25 @@ static int make_group(struct work *w, uint32_t first, uint32_t group)
 	if (push_row(w, NONE, group < w->query->nr_groups ? group : QUERY_NO_GROUP, NONE))
 		return -ENOMEM;
 	r = &w->rows.at[at];
+	r->has_children = sum_group(w, first, r);
+	if (!r->has_children || (open && !map_find(open, r->path)))
+		return 0;
 	for (uint32_t i = first; i != NONE; i = w->tallies.at[i].next) {
 		const struct tally *t = &w->tallies.at[i];
 
-		r->total += t->weight;
-		r->total_samples += samples_of(t);
-		r->self += is_bare(w, t) ? t->weight : 0;
-		r->self_samples += is_bare(w, t) ? samples_of(t) : 0;
+		if (w->links[t->node].end != NONE &&
+		    share_out(w, t->node, &t->count, i + 1, &w->rows.at[at]))
+			return -ENOMEM;
 	}
-	r->has_children = r->total_samples > r->self_samples;
-	if (!r->has_children || (open && !map_find(open, r->path)))
-		return 0;
-	return make_rows(w, first, r->group, at);
+	for (size_t i = at + 1u; i < w->rows.nr; i++)
+		w->row_of[w->rows.at[i].function] = 0;
+	return 0;
 }
 
 /* Chains the tallies by group and makes the rows of each. */
 static int make_groups(struct work *w)
 {
-	size_t nr = w->query->group_of ? (size_t)w->query->nr_groups + 1 : 1;
+	size_t nr = (size_t)w->query->nr_groups + 1;
 	uint32_t *first = malloc(nr * sizeof(*first));
 	int err = 0;
 
@@ -297,15 +366,11 @@ static int make_groups(struct work *w)
 	memset(first, 0xff, nr * sizeof(*first));
 	for (size_t i = w->tallies.nr; i-- > 0;) {
 		struct tally *t = &w->tallies.at[i];
-		uint32_t *head = &first[w->query->group_of ? t->group : 0];
 
-		count_whole(w, t);
-		t->next = *head;
-		*head = (uint32_t)i;
+		t->next = first[t->group];
+		first[t->group] = (uint32_t)i;
 	}
-	if (!w->query->group_of)
-		err = make_rows(w, first[0], QUERY_NO_GROUP, NONE);
-	for (size_t g = 0; w->query->group_of && g < nr && !err; g++) {
+	for (size_t g = 0; g < nr && !err; g++) {
 		if (first[g] != NONE)
 			err = make_group(w, first[g], (uint32_t)g);
 	}
@@ -366,7 +431,7 @@ static int link_rows(struct work *w)
 static void work_done(struct work *w)
 {
 	free(w->links);
-	free(w->tally_of);
+	free(w->counts);
 	free(w->row_of);
 	free(w->counted);
 	map_done(&w->by_pair);
@@ -393,7 +458,10 @@ int query_modules(const struct store *s, const struct stacks *t, const struct na
 	if (!err) {
 		w.row_of = calloc((size_t)w.nr_images + 1, sizeof(*w.row_of));
 		w.counted = calloc((size_t)w.nr_images + 1, sizeof(*w.counted));
-		err = w.row_of && w.counted ? make_groups(&w) : -ENOMEM;
+		if (!w.row_of || !w.counted)
+			err = -ENOMEM;
+		else
+			err = q->group_of ? make_groups(&w) : make_ungrouped(&w);
 	}
 	if (!err)
 		err = link_rows(&w);
