@@ -5,11 +5,14 @@
  * A stack is walked from the outermost frame.  What makes it quick: the path of the last stack is
  * kept, and as long as frames equal its nodes no hash is asked (stacks taken one after the other
  * share most of their outer frames); and of the hash only one multiplication depends on
- * the parent, so the rest of it is computed while the parent is still being looked up.
+ * the parent, so the rest of it is computed while the parent is still being looked up.  A stack
+ * that was seen before is found as a whole: a memory of last nodes, by a hash of all frames, tells
+ * where it may be, and going up from there shows whether it is (nodes made together lie together).
  */
 #include "profile/stacks.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,14 +20,16 @@
 
 #define MAX_NODES (1u << 27)
 #define MIN_SLOTS 1024u
+#define SEEN 32768u
 
 struct stacks {
 	struct stack_node *nodes;
 	size_t nr, cap;
 	uint32_t *slots; /* node ids, 0 is free; at most half are used */
 	uint32_t nr_slots;
-	unsigned int shift; /* 64 - log2(nr_slots) */
-	VEC(uint32_t) last; /* nodes of the stack added last, outermost first */
+	unsigned int shift;  /* 64 - log2(nr_slots) */
+	VEC(uint32_t) last;  /* nodes of the stack added last, outermost first */
+	uint32_t seen[SEEN]; /* innermost nodes of whole stacks, by seen_hash() */
 };
 
 static inline uint64_t frame_hash(uint64_t offset, uint32_t image)
@@ -162,11 +167,39 @@ static size_t common_prefix(const struct stacks *s, const struct frame *frames, 
 	return i;
 }
 
+static uint32_t seen_hash(const struct frame *frames, size_t nr)
+{
+	uint64_t hash = nr;
+
+	for (size_t i = 0; i < nr; i++)
+		hash = ((hash << 23 | hash >> 41) ^ frames[i].offset ^
+			(uint64_t)frames[i].image << 40) *
+		       0x9e3779b97f4a7c15ull;
+	return (uint32_t)(hash >> 32) % SEEN;
+}
+
+/* Whether the stack that ends in @node is @frames; 0 is no node. */
+static bool is_stack(const struct stacks *s, uint32_t node, const struct frame *frames, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		const struct stack_node *n = &s->nodes[node];
+
+		if (!node || n->offset != frames[i].offset || n->image != frames[i].image)
+			return false;
+		node = n->parent;
+	}
+	return node == STACKS_NONE;
+}
+
 uint32_t stacks_add(struct stacks *s, const struct frame *frames, size_t nr)
 {
-	size_t i = common_prefix(s, frames, nr);
-	uint32_t node = i ? s->last.at[i - 1] : STACKS_NONE;
+	uint32_t *seen = &s->seen[seen_hash(frames, nr)], node;
+	size_t i;
 
+	if (*seen && is_stack(s, *seen, frames, nr))
+		return *seen;
+	i = common_prefix(s, frames, nr);
+	node = i ? s->last.at[i - 1] : STACKS_NONE;
 	if (vec_reserve(&s->last, nr))
 		return STACKS_FULL;
 	s->last.nr = i;
@@ -177,6 +210,7 @@ uint32_t stacks_add(struct stacks *s, const struct frame *frames, size_t nr)
 		s->last.at[i] = node;
 		s->last.nr = i + 1;
 	}
+	*seen = node;
 	return node;
 }
 
@@ -249,5 +283,6 @@ int stacks_prune(struct stacks *s, const uint8_t *keep, uint32_t *ret_new)
 	s->shift = shift_for(nr_slots);
 	slots_fill(s);
 	vec_clear(&s->last);
+	memset(s->seen, 0, sizeof(s->seen));
 	return 0;
 }
