@@ -101,7 +101,9 @@ static int try_chain(struct frame *f, const struct stack_copy *stack, const stru
 		return 0;
 	}
 	*ret = frame_step_chain(f, stack, &next);
-	if (*ret == STEP_CUT && !(jit && bp - stack->sp < stack->size + CHAIN_REACH))
+	/* Above the copy, as in deep stacks of Go: it is believed of code that keeps the frame
+	 * pointer, and of callers, which were come to by what makes sense. */
+	if (*ret == STEP_CUT && !((jit || !f->exact) && bp - stack->sp < stack->size + CHAIN_REACH))
 		*ret = STEP_BROKEN;
 	if (*ret != STEP_OK || next.regs.value[f->machine->pc] == 0) {
 		if (*ret == STEP_OK)

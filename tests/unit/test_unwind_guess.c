@@ -72,6 +72,23 @@ static void chain_of_frame_pointers(void **state)
 	assert_int_equal(u.nr, 4);
 }
 
+/* A caller's frame pointer leads above the copy, as in deep stacks of Go; far above, it is none. */
+static void chain_above_the_copy(void **state)
+{
+	struct bed *b = *state;
+	struct unwound u;
+
+	some_rules(b);
+	at(b, P(0x810), STACK + 64);
+	put(b, 64, STACK + BED_WORDS * 8 + 4096);
+	put(b, 72, P(0x910));
+	u = unwind(b);
+	assert_int_equal(u.end, UNWIND_CUT);
+	FRAMES(b, &u, F(0x810), F(0x90f));
+	put(b, 64, STACK + (64ull << 20));
+	assert_int_equal(unwind(b).end, UNWIND_BROKEN);
+}
+
 static void frame_pointer_as_data(void **state)
 {
 	struct bed *b = *state;
@@ -282,6 +299,7 @@ int main(void)
 		BED_TEST(called_by_code_with_rules),
 		BED_TEST(called_by_chance),
 		BED_TEST(chain_of_frame_pointers),
+		BED_TEST(chain_above_the_copy),
 		BED_TEST(frame_pointer_as_data),
 		BED_TEST(entry_of_a_program),
 		BED_TEST(return_address_put_there),
