@@ -66,8 +66,8 @@ static uint16_t module_add(struct kallsyms *k, const char *name, size_t size)
 static uint16_t rank_of(char type, const char *name, size_t size)
 {
 	static const char global[] = "TtWw"; /* best first */
-	bool compat = size > 7 &&
-		      !memcmp(name, "__ia32_", 7); /* beside "__x64_", which nearly all call */
+	/* Beside "__x64_", which nearly all call. */
+	bool compat = size > 7 && !memcmp(name, "__ia32_", 7);
 
 	return (uint16_t)((compat ? 16 : 0) + (name[0] == '_' ? 8 : 0) +
 			  (strchr(global, type) - global));
