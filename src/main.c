@@ -68,16 +68,21 @@ static int tell(const struct options *o)
 static int watch(const struct options *o)
 {
 	bool batch = o->batch || o->count || o->format != FORMAT_TEXT || !isatty(STDOUT_FILENO);
+	struct output_file file = { .folder_fd = -1, .fd = -1 };
 	struct recorder *recorder = NULL;
 	struct session session;
 	struct reason why;
 	int err, status = 0;
 
 	loop_block_signals();
-	err = session_open(&session, o, &why);
-	if (err)
+	if (o->output && output_begin(&file, o->output, &why))
 		return complain(&why, 1);
-	if (o->output && recorder_open(&recorder, &session, o->output, &why)) {
+	err = session_open(&session, o, &why);
+	if (err) {
+		output_abandon(&file);
+		return complain(&why, 1);
+	}
+	if (o->output && recorder_open(&recorder, &session, o->output, &file, &why)) {
 		session_close(&session);
 		return complain(&why, 1);
 	}

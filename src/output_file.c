@@ -24,7 +24,9 @@ static void end(struct output_file *f)
 {
 	if (f->folder_fd >= 0)
 		close(f->folder_fd);
-	f->folder_fd = -1;
+	if (f->fd >= 0)
+		close(f->fd);
+	f->folder_fd = f->fd = -1;
 	f->passing[0] = '\0';
 }
 
@@ -72,27 +74,35 @@ static int look(const struct output_file *f, const char *path, struct reason *wh
 int output_begin(struct output_file *f, const char *path, struct reason *why)
 {
 	uint32_t number;
-	int fd = -1, err;
+	int err;
 
-	*f = (struct output_file){ .folder_fd = -1 };
+	*f = (struct output_file){ .folder_fd = -1, .fd = -1 };
 	err = open_folder(f, path, why);
 	if (err)
 		return err;
 	err = look(f, path, why);
-	for (int i = 0; err >= 0 && fd < 0 && i < TRIES; i++) {
+	for (int i = 0; err >= 0 && f->fd < 0 && i < TRIES; i++) {
 		if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
 			number = (uint32_t)getpid() + (uint32_t)i;
 		snprintf(f->passing, sizeof(f->passing), ".ptop-%08x", number);
-		fd = openat(f->folder_fd, f->passing, make_flags, 0600);
-		if (fd < 0 && errno != EEXIST)
+		f->fd = openat(f->folder_fd, f->passing, make_flags, 0600);
+		if (f->fd < 0 && errno != EEXIST)
 			break;
 	}
-	if (err >= 0 && fd < 0)
+	if (err >= 0 && f->fd < 0)
 		err = reason_set(why, -errno, "cannot write %s: %s", path, strerror(errno));
 	if (err < 0) {
 		end(f);
 		return err;
 	}
+	return 0;
+}
+
+int output_take(struct output_file *f)
+{
+	int fd = f->fd;
+
+	f->fd = -1;
 	return fd;
 }
 

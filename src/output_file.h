@@ -15,12 +15,16 @@
 
 struct output_file {
 	int folder_fd; /* -1: none */
+	int fd;        /* of the file itself, until output_take(); -1 */
 	char name[256];
 	char passing[32]; /* its name until it is published; "" from then on */
 };
 
-/* A descriptor to write to and read from, or -errno with a sentence (then nothing is left). */
+/* 0, or -errno with a sentence (then nothing is left). */
 int output_begin(struct output_file *f, const char *path, struct reason *why);
+
+/* The descriptor, to write to and read from: the caller's from then on. */
+int output_take(struct output_file *f);
 
 /* 0, or -errno with a sentence: the file is gone then.  Ends @f. */
 int output_publish(struct output_file *f, const char *path, struct reason *why);

@@ -15,7 +15,6 @@
 
 #include "base/vec.h"
 #include "clock.h"
-#include "output_file.h"
 #include "record/decode.h"
 #include "recorder_facts.h"
 
@@ -214,24 +213,21 @@ static int begin(struct recorder *r, int fd)
 	return err;
 }
 
-int recorder_open(struct recorder **ret, struct session *s, const char *path, struct reason *why)
+int recorder_open(struct recorder **ret, struct session *s, const char *path,
+		  struct output_file *file, struct reason *why)
 {
 	struct recorder *r = calloc(1, sizeof(*r));
-	struct output_file file = { .folder_fd = -1 };
 	struct pipeline_sink sink = { .record = take_record, .tidy = tidy, .ctx = r };
-	int fd, err;
+	int err;
 
-	if (!r)
+	if (!r) {
+		output_abandon(file);
 		return reason_set(why, -ENOMEM, "out of memory");
+	}
 	r->session = s;
 	r->path = path;
 	r->layout = *sampler_common_layout(session_sampler(s));
-	fd = output_begin(&file, path, why);
-	if (fd < 0) {
-		free(r);
-		return fd;
-	}
-	err = begin(r, fd);
+	err = begin(r, output_take(file));
 	if (!err)
 		err = writer_init_done(r->w);
 	if (!err)
@@ -239,9 +235,9 @@ int recorder_open(struct recorder **ret, struct session *s, const char *path, st
 	if (err)
 		reason_set(why, err, "cannot write %s: %s", path, strerror(-err));
 	else
-		err = output_publish(&file, path, why);
+		err = output_publish(file, path, why);
 	if (err) {
-		output_abandon(&file);
+		output_abandon(file);
 		(void)recorder_close(r, NULL);
 		return err;
 	}

@@ -11,13 +11,17 @@
 #ifndef PTOP_RECORDER_H
 #define PTOP_RECORDER_H
 
+#include "output_file.h"
 #include "session.h"
 
 struct recorder;
 
-/* Begins, after session_open() and before the first record is taken.  Borrows @s and @path.  0, or
- * -errno with a sentence. */
-int recorder_open(struct recorder **ret, struct session *s, const char *path, struct reason *why);
+/*
+ * Begins, after session_open() and before the first record is taken, in @file, which output_begin()
+ * made for @path; ends it.  Borrows @s and @path.  0, or -errno with a sentence.
+ */
+int recorder_open(struct recorder **ret, struct session *s, const char *path,
+		  struct output_file *file, struct reason *why);
 
 /* Finishes the file, before session_close(); NULL is fine.  0, or -errno with a sentence where it
  * is not complete. */

@@ -109,6 +109,13 @@ refuses 'exclude each other' -p 1 -- true
 refuses 'command' -O file
 
 # No process can have this id: the kernel's limit is 4194304.
+refuses 'a recording goes to a file' -o -
+refuses 'exclude each other' -i some.data -o other.data
+refuses 'folder.*No such file' -b -n 1 -o nowhere/recording
+refuses 'name a file' -b -n 1 -o ./
+ln -s elsewhere link
+refuses 'symbolic link' -b -n 1 -o link
+rm link
 refuses '4194999' -b -n 1 -d 0.1 -p 4194999
 refuses '4194999' -b -n 1 -d 0.1 -t 4194999
 

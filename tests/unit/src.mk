@@ -4,6 +4,7 @@ check_PROGRAMS += \
 	tests/unit/test_advice \
 	tests/unit/test_history_save \
 	tests/unit/test_options \
+	tests/unit/test_output_file \
 	tests/unit/test_park \
 	tests/unit/test_pipeline \
 	tests/unit/test_rescan
@@ -16,6 +17,8 @@ tests_unit_test_history_save_SOURCES = tests/unit/test_history_save.c
 tests_unit_test_history_save_LDADD = $(unit_LDADD)
 tests_unit_test_options_SOURCES = tests/unit/test_options.c
 tests_unit_test_options_LDADD = $(unit_LDADD)
+tests_unit_test_output_file_SOURCES = tests/unit/test_output_file.c
+tests_unit_test_output_file_LDADD = $(unit_LDADD)
 tests_unit_test_park_SOURCES = tests/unit/test_park.c
 tests_unit_test_park_LDADD = $(unit_LDADD)
 tests_unit_test_pipeline_SOURCES = tests/unit/test_pipeline.c tests/unit/record_build.h
