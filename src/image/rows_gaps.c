@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #define GAP_MIN 32u /* shorter ones lie between functions */
-#define GAPS_MAX (UINT64_C(32) << 20)
+#define GAPS_MAX (UINT64_C(16) << 20)
 #define SYMBOLS_BYTES_MAX ((size_t)64 << 20)
 #define ENTRIES_MAX ((size_t)1 << 18)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Code between that which call frame information covers, looked through for what it tells of itself
- * (rows_code.h).  Bounded: gaps that are mere padding are left out, and so is all beyond 32 MiB.
+ * (rows_code.h).  Bounded: gaps that are mere padding are left out, and so is all beyond 16 MiB.
  */
 #ifndef PTOP_IMAGE_ROWS_GAPS_H
 #define PTOP_IMAGE_ROWS_GAPS_H

@@ -7,6 +7,7 @@
 
 fuzz_programs = \
 	tests/fuzz/fuzz_advice \
+	tests/fuzz/fuzz_code \
 	tests/fuzz/fuzz_decode \
 	tests/fuzz/fuzz_elf \
 	tests/fuzz/fuzz_event \
@@ -38,6 +39,8 @@ fuzz_ldadd = libptop.a $(ptop_libs) $(fuzz_engine)
 
 tests_fuzz_fuzz_advice_SOURCES = tests/fuzz/fuzz_advice.c $(fuzz_main)
 tests_fuzz_fuzz_advice_LDADD = $(fuzz_ldadd)
+tests_fuzz_fuzz_code_SOURCES = tests/fuzz/fuzz_code.c $(fuzz_main)
+tests_fuzz_fuzz_code_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_decode_SOURCES = tests/fuzz/fuzz_decode.c $(fuzz_main)
 tests_fuzz_fuzz_decode_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_elf_SOURCES = tests/fuzz/fuzz_elf.c $(fuzz_main)
@@ -76,6 +79,12 @@ EXTRA_PROGRAMS += tests/fuzz/mutate_inlines
 CLEANFILES += tests/fuzz/mutate_inlines
 tests_fuzz_mutate_inlines_SOURCES = tests/fuzz/fuzz_inlines.c tests/fuzz/mutate.c
 tests_fuzz_mutate_inlines_LDADD = libptop.a $(ptop_libs)
+
+# And of code.
+EXTRA_PROGRAMS += tests/fuzz/mutate_code
+CLEANFILES += tests/fuzz/mutate_code
+tests_fuzz_mutate_code_SOURCES = tests/fuzz/fuzz_code.c tests/fuzz/mutate.c
+tests_fuzz_mutate_code_LDADD = libptop.a $(ptop_libs)
 
 FUZZ_SECONDS = 60
 fuzz: $(fuzz_programs)

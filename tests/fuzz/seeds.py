@@ -309,6 +309,9 @@ def rows_seeds():
         with open(out, "rb") as file:
             write("rows", "program", file.read())
         section = os.path.join(scratch, "section")
+        subprocess.run(["objcopy", "-O", "binary", "-j", ".text", out, section], check=True)
+        with open(section, "rb") as file:
+            write("code", "functions", file.read())
         subprocess.run(["objcopy", "-O", "binary", "-j", ".eh_frame", out, section], check=True)
         with open(section, "rb") as file:
             write("rows", "eh-frame", file.read())
@@ -326,7 +329,16 @@ def rows_seeds():
                                       at, at + 80, at + 88, at + 32) + body)
 
 
+def code_seeds():
+    restorer = b"\x48\xc7\xc0\x0f\0\0\0\x0f\5"
+    write("code", "signal-return", b"\x55\x5d\xc3\x90" + restorer + b"\x53\x5b\xc3")
+    frame = b"\x55\x48\x89\xe5\x48\x83\xe4\xe0\x53\xe8\7\0\0\0\x5b\xc9\xc3"
+    write("code", "frame-pointer", frame + b"\xcc" * 4 + b"\x48\x83\xec\x18\x74\2\xeb\xfc\x48\x83\xc4\x18\xc3")
+    write("code", "switch", b"\x53\x48\x83\xec\x20\x3e\xff\xe0\x31\xc0\xeb\5\xb8\1\0\0\0\x48\x83\xc4\x20\x5b\xc3")
+
+
 decode_seeds()
+code_seeds()
 text_seeds()
 elf_seeds()
 go_seeds()
