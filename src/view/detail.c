@@ -10,7 +10,7 @@
 #include "view/column.h"
 #include "view/model.h"
 
-#define BELOW_LINES 9 /* the rule included */
+#define BELOW_LINES 10 /* the rule included */
 #define LIST_LINES 8  /* the list has at least so many, or nothing is below it */
 #define LABEL_COLUMNS 8
 #define TEXT_ROOM 512
