@@ -32,8 +32,10 @@ struct images *images_new(void)
 {
 	struct images *im = calloc(1, sizeof(*im));
 
-	if (im != NULL)
+	if (im != NULL) {
 		im->watch_fd = -1;
+		im->inlines_bytes_max = INLINES_BYTES_MAX;
+	}
 	return im;
 }
 

@@ -21,6 +21,7 @@
 #include "image/table.h"
 
 #define IMAGE_TRIES_MAX 4u
+#define INLINES_BYTES_MAX ((size_t)32 << 20)
 
 struct image_inlines;
 struct inlines_table;
@@ -127,7 +128,7 @@ struct images {
 	bool by_inlines; /* inlined functions are read */
 	VEC(uint32_t) inlines_queue;
 	VEC(struct inlines_table *) inlines_tables;
-	size_t inlines_bytes; /* of those */
+	size_t inlines_bytes, inlines_bytes_max; /* of those */
 	unsigned nr_inlines_open, inlines_in_flight;
 	uint32_t inlines_generation;
 	uint64_t stamp;

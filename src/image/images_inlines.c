@@ -18,7 +18,6 @@
 #include "image/loader.h"
 #include "image/opener.h"
 
-#define TABLES_BYTES_MAX ((size_t)32 << 20)
 #define TABLE_COPIED_MAX ((size_t)64 << 10) /* larger ones stay mapped */
 #define WANTED_MAX 256u                     /* places an image waits for; others come again */
 #define IMAGES_OPEN_MAX 32u
@@ -440,7 +439,7 @@ static bool take_places(struct images *im, uint32_t id, const struct loader_answ
 		err = add_part(ii, ii->asked, ii->asked + 1, NULL);
 	if (err != 0)
 		fail(im, ii, "no memory for its inlined functions");
-	while (im->inlines_bytes > TABLES_BYTES_MAX && im->inlines_tables.nr > 1)
+	while (im->inlines_bytes > im->inlines_bytes_max && im->inlines_tables.nr > 1)
 		drop_oldest_table(im);
 	im->inlines_generation++;
 	return true;

@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <sys/auxv.h>
 
-#include "image/images.h"
+#include "image/images_impl.h"
 #include "unit/loader_bed.h"
 
 struct bed {
@@ -408,6 +408,40 @@ static void inlined_functions_are_read_when_asked_for(void **state)
 	close(fd);
 }
 
+/* Where memory is short the last table alone is kept; what it does not answer is asked for again.
+ */
+static void tables_of_inlined_functions_are_bounded(void **state)
+{
+	const struct bed *b = *state;
+	const char *names[INLINES_DEPTH_MAX];
+	size_t most = 0, bytes = images_bytes(b->images);
+	uint64_t answered = 0;
+	uint32_t nr = 0;
+	int fd = bed_open("/proc/self/exe");
+
+	see_fd(b->images, 7, fd);
+	images_use_inlines(b->images, true);
+	b->images->inlines_bytes_max = 1;
+	images_want(b->images, 7);
+	settle(b->images);
+	for (int round = 0; round < 2; round++) {
+		for (uint64_t at = 0; at < b->images->at.at[7]->table.segments[0].filesz;
+		     at += 4096) {
+			uint64_t offset = b->images->at.at[7]->table.segments[0].offset + at;
+
+			if (await_inlines(b->images, offset, names, &nr) != 0)
+				skip();
+			answered++;
+			assert_true(b->images->inlines_tables.nr <= 1);
+			most = b->images->inlines_bytes > most ? b->images->inlines_bytes : most;
+		}
+	}
+	assert_true(answered > 4 && most > 0);
+	images_forget(b->images, 7);
+	assert_true(images_bytes(b->images) < bytes + 4096);
+	close(fd);
+}
+
 static void without_debug_information_the_reason_is_told(void **state)
 {
 	const struct bed *b = *state;
@@ -444,6 +478,7 @@ int main(void)
 		WITH_BED(what_is_forgotten_meanwhile_is_dropped),
 		WITH_BED(debug_files_are_found),
 		WITH_BED(inlined_functions_are_read_when_asked_for),
+		WITH_BED(tables_of_inlined_functions_are_bounded),
 		WITH_BED(without_debug_information_the_reason_is_told),
 		WITH_BED(without_a_loader_all_fails_with_the_reason),
 	};
