@@ -4,21 +4,29 @@
 #include <errno.h>
 #include <string.h>
 
+/* Past these, lists begin anew when nodes are renumbered. */
+#define KEYS_MAX ((size_t)1 << 17)
+#define CHAINS_MAX ((size_t)1 << 20)
+
 void inlining_done(struct inlining *in)
 {
 	vec_done(&in->chain_of);
 	vec_done(&in->chains);
 	vec_done(&in->waiting);
 	map_done(&in->by_hash);
+	map_done(&in->by_key);
 }
 
 void inlining_reset(struct inlining *in)
 {
 	vec_clear(&in->chain_of);
-	vec_clear(&in->chains);
 	vec_clear(&in->waiting);
+	if (in->by_key.nr < KEYS_MAX && in->chains.nr < CHAINS_MAX)
+		return;
+	vec_clear(&in->chains);
 	map_done(&in->by_hash);
-	in->by_hash = (struct map){ 0 };
+	map_done(&in->by_key);
+	in->by_hash = in->by_key = (struct map){ 0 };
 }
 
 static uint64_t hash_list(const uint32_t *functions, uint32_t nr)
@@ -57,11 +65,22 @@ static bool ask(struct inlining *in, struct symbols *sy, const struct stack_node
 		uint32_t *ret_chain)
 {
 	uint32_t functions[INLINES_DEPTH_MAX];
-	int nr = symbols_inlined(sy, node->image, node->offset, functions);
+	uint64_t key, *known;
+	int nr;
 
-	if (nr < 0)
+	if (symbols_inlined_key(sy, node->image, node->offset, &key) != 0)
 		return false;
-	*ret_chain = nr > 0 ? keep_list(in, functions, (uint32_t)nr) : 0;
+	*ret_chain = 0;
+	known = key != 0 ? map_find(&in->by_key, key) : NULL;
+	if (known != NULL)
+		*ret_chain = (uint32_t)*known;
+	if (key == 0 || known != NULL)
+		return true;
+	nr = symbols_inlined(sy, node->image, node->offset, functions);
+	if (nr > 0)
+		*ret_chain = keep_list(in, functions, (uint32_t)nr);
+	if (*ret_chain != 0)
+		(void)map_set(&in->by_key, key, *ret_chain); /* else it is looked up again */
 	return true;
 }
 

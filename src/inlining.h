@@ -2,7 +2,7 @@
 /*
  * The functions that were inlined at each node of the trie, for struct naming.  They arrive later
  * than names: nodes that wait are asked about again when something came.  Each list of functions is
- * kept once.
+ * kept once, and stays when nodes are renumbered.
  */
 #ifndef PTOP_INLINING_H
 #define PTOP_INLINING_H
@@ -21,6 +21,7 @@ struct inlining {
 	VEC(uint32_t) chain_of;  /* by node: index into .chains; 0: nothing inlined */
 	VEC(uint32_t) chains;    /* struct naming's */
 	struct map by_hash;      /* hash of a list -> its index */
+	struct map by_key;       /* symbols_inlined_key() -> index of the list */
 	VEC(uint32_t) waiting;   /* nodes */
 	uint32_t names, inlined; /* generations of the symbols when last asked */
 };

@@ -152,6 +152,12 @@ void images_use_inlines(struct images *im, bool use);
 int images_inlines(struct images *im, uint32_t image, uint64_t offset,
 		   const char *ret[INLINES_DEPTH_MAX], uint32_t *ret_nr);
 
+/*
+ * The same without names: *@ret_key is a number for what is inlined there, which equal lists of one
+ * table share, and which never means anything else; 0: nothing is.
+ */
+int images_inlines_key(struct images *im, uint32_t image, uint64_t offset, uint64_t *ret_key);
+
 /* Rises when answers may have changed from -EAGAIN to others. */
 uint32_t images_inlines_generation(const struct images *im);
 

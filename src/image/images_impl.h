@@ -130,7 +130,7 @@ struct images {
 	VEC(struct inlines_table *) inlines_tables;
 	size_t inlines_bytes, inlines_bytes_max; /* of those */
 	unsigned nr_inlines_open, inlines_in_flight;
-	uint32_t inlines_generation;
+	uint32_t inlines_generation, inlines_made;
 	uint64_t stamp;
 	size_t changed; /* states, since the last images_work() */
 	size_t bytes;

@@ -34,6 +34,7 @@ struct inlines_table {
 	struct inlines in;
 	struct image_bytes bytes;
 	uint32_t image;
+	uint32_t number; /* of all there were; from 1 on */
 	uint64_t used;
 };
 
@@ -202,7 +203,12 @@ static struct inlines_table *keep_table(struct images *im, uint32_t id,
 		free(t);
 		return NULL;
 	}
-	*t = (struct inlines_table){ .in = a->inlines, .image = id, .used = ++im->stamp };
+	*t = (struct inlines_table){
+		.in = a->inlines,
+		.image = id,
+		.number = ++im->inlines_made,
+		.used = ++im->stamp,
+	};
 	t->bytes = (struct image_bytes){ .at = a->bytes, .size = a->size, .mapped = true };
 	if (a->size <= TABLE_COPIED_MAX) {
 		void *copy = malloc(a->size);
@@ -504,29 +510,53 @@ static int later(struct images *im, uint32_t id, uint64_t vaddr)
 	return -EAGAIN;
 }
 
-int images_inlines(struct images *im, uint32_t id, uint64_t offset,
-		   const char *ret[INLINES_DEPTH_MAX], uint32_t *ret_nr)
+/* The part that answers for a place, and its vaddr.  0, -EAGAIN, -ENODATA. */
+static int find_part(struct images *im, uint32_t id, uint64_t offset, struct inlines_part **ret,
+		     uint64_t *ret_vaddr)
 {
 	struct image *image = image_get(im, id);
-	struct inlines_part *part = NULL;
-	uint64_t vaddr;
 
+	*ret = NULL;
 	if (!im->by_inlines || im->loader == NULL || image == NULL || image->sight.vdso ||
 	    image->state == IMAGE_FAILED)
 		return -ENODATA;
 	if (image->state != IMAGE_LOADED)
 		return -EAGAIN;
-	if (!table_vaddr(&image->table, offset, &vaddr))
+	if (!table_vaddr(&image->table, offset, ret_vaddr))
 		return -ENODATA;
 	if (image->inlines != NULL)
-		part = part_at(image->inlines, vaddr);
-	if (part == NULL)
-		return later(im, id, vaddr);
-	*ret_nr = 0;
-	if (part->table != NULL) {
-		part->table->used = ++im->stamp;
-		*ret_nr = inlines_at(&part->table->in, vaddr, ret);
-	}
+		*ret = part_at(image->inlines, *ret_vaddr);
+	if (*ret == NULL)
+		return later(im, id, *ret_vaddr);
+	if ((*ret)->table != NULL)
+		(*ret)->table->used = ++im->stamp;
+	return 0;
+}
+
+int images_inlines(struct images *im, uint32_t id, uint64_t offset,
+		   const char *ret[INLINES_DEPTH_MAX], uint32_t *ret_nr)
+{
+	struct inlines_part *part;
+	uint64_t vaddr;
+	int err = find_part(im, id, offset, &part, &vaddr);
+
+	if (err == 0)
+		*ret_nr = part->table != NULL ? inlines_at(&part->table->in, vaddr, ret) : 0;
+	return err;
+}
+
+int images_inlines_key(struct images *im, uint32_t id, uint64_t offset, uint64_t *ret_key)
+{
+	struct inlines_part *part;
+	uint32_t scope = INLINES_NONE;
+	uint64_t vaddr;
+	int err = find_part(im, id, offset, &part, &vaddr);
+
+	if (err != 0)
+		return err;
+	if (part->table != NULL)
+		scope = inlines_find(&part->table->in, vaddr);
+	*ret_key = scope != INLINES_NONE ? (uint64_t)part->table->number << 32 | scope : 0;
 	return 0;
 }
 

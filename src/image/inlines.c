@@ -112,13 +112,17 @@ static uint32_t scope_at(const struct inlines *in, uint32_t start)
 	return base > in->steps ? base[-1].scope : INLINES_NONE;
 }
 
+uint32_t inlines_find(const struct inlines *in, uint64_t vaddr)
+{
+	if (!inlines_cover(in, vaddr))
+		return INLINES_NONE;
+	return scope_at(in, (uint32_t)(vaddr - in->header->base));
+}
+
 uint32_t inlines_at(const struct inlines *in, uint64_t vaddr, const char *ret[INLINES_DEPTH_MAX])
 {
-	uint32_t scope, nr = 0;
+	uint32_t scope = inlines_find(in, vaddr), nr = 0;
 
-	if (!inlines_cover(in, vaddr))
-		return 0;
-	scope = scope_at(in, (uint32_t)(vaddr - in->header->base));
 	for (; scope != INLINES_NONE && nr < INLINES_DEPTH_MAX; scope = in->scopes[scope].parent)
 		ret[nr++] = in->strings + in->scopes[scope].name;
 	for (uint32_t i = 0; i < nr / 2; i++) {

@@ -62,6 +62,9 @@ int inlines_check(const void *bytes, size_t size, struct inlines *ret);
 /* Whether the table answers for @vaddr. */
 bool inlines_cover(const struct inlines *in, uint64_t vaddr);
 
+/* The innermost function inlined at @vaddr, by its number in the table, or INLINES_NONE. */
+uint32_t inlines_find(const struct inlines *in, uint64_t vaddr);
+
 /*
  * The functions inlined at @vaddr, the outermost first, into @ret: names, borrowed from the bytes.
  * Returns how many; 0 also where the table does not answer.  Of more than INLINES_DEPTH_MAX the

@@ -8,16 +8,33 @@
 
 #include "symbol/naming.h"
 
+/* Only a file can have debug information. */
+static bool is_file(const struct symbols *sy, uint32_t image)
+{
+	const struct image_key *key = image >= IMAGE_FIRST ? space_image(sy->space, image) : NULL;
+
+	return key != NULL && key->kind != IMAGE_ANON;
+}
+
+int symbols_inlined_key(struct symbols *sy, uint32_t image, uint64_t offset, uint64_t *ret)
+{
+	int err = is_file(sy, image) ? images_inlines_key(sy->images, image, offset, ret)
+				     : -ENODATA;
+
+	if (err == -ENODATA)
+		*ret = 0;
+	return err == -EAGAIN ? err : 0;
+}
+
 int symbols_inlined(struct symbols *sy, uint32_t image, uint64_t offset,
 		    uint32_t ret[INLINES_DEPTH_MAX])
 {
-	const struct image_key *key = image >= IMAGE_FIRST ? space_image(sy->space, image) : NULL;
 	const char *names[INLINES_DEPTH_MAX];
 	struct naming *n;
 	uint32_t nr;
 	int err;
 
-	if (key == NULL || key->kind == IMAGE_ANON)
+	if (!is_file(sy, image))
 		return 0;
 	err = images_inlines(sy->images, image, offset, names, &nr);
 	if (err != 0)

@@ -96,6 +96,8 @@ uint32_t symbols_function(struct symbols *sy, uint32_t image, uint64_t offset);
  */
 int symbols_inlined(struct symbols *sy, uint32_t image, uint64_t offset,
 		    uint32_t ret[INLINES_DEPTH_MAX]);
+/* A number for what symbols_inlined() gives there, as images_inlines_key(): 0 or -EAGAIN. */
+int symbols_inlined_key(struct symbols *sy, uint32_t image, uint64_t offset, uint64_t *ret);
 uint32_t symbols_inlined_generation(const struct symbols *sy);
 
 /*
