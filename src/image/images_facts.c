@@ -73,3 +73,13 @@ size_t images_build_id(const struct images *im, uint32_t id, const uint8_t **ret
 	*ret = image->build_id;
 	return image->known ? image->sight.build_id_size : 0;
 }
+
+uint32_t images_inlines_generation(const struct images *im)
+{
+	return im->inlines_generation;
+}
+
+bool images_inlines_waiting(const struct images *im)
+{
+	return im->inlines_queue.nr > 0 || im->inlines_in_flight > 0;
+}

@@ -476,11 +476,6 @@ bool image_take_inlines(struct images *im, const struct loader_answer *a)
 /* ---- looking up ---------------------------------------------------------------------------------
  */
 
-void images_use_inlines(struct images *im, bool use)
-{
-	im->by_inlines = use;
-}
-
 static bool is_wanted(const struct image_inlines *ii, uint64_t vaddr)
 {
 	for (size_t i = 0; i < ii->wanted.nr; i++) {
@@ -558,16 +553,6 @@ int images_inlines_key(struct images *im, uint32_t id, uint64_t offset, uint64_t
 		scope = inlines_find(&part->table->in, vaddr);
 	*ret_key = scope != INLINES_NONE ? (uint64_t)part->table->number << 32 | scope : 0;
 	return 0;
-}
-
-uint32_t images_inlines_generation(const struct images *im)
-{
-	return im->inlines_generation;
-}
-
-bool images_inlines_waiting(const struct images *im)
-{
-	return im->inlines_queue.nr > 0 || im->inlines_in_flight > 0;
 }
 
 enum image_rows images_inlines_state(const struct images *im, uint32_t id)

@@ -18,6 +18,11 @@ void images_use_loader(struct images *im, struct loader *l)
 	im->loader = l;
 }
 
+void images_use_inlines(struct images *im, bool use)
+{
+	im->by_inlines = use;
+}
+
 int images_fd(const struct images *im)
 {
 	if (im->watch_fd >= 0)

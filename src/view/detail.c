@@ -11,7 +11,7 @@
 #include "view/model.h"
 
 #define BELOW_LINES 10 /* the rule included */
-#define LIST_LINES 8  /* the list has at least so many, or nothing is below it */
+#define LIST_LINES 8   /* the list has at least so many, or nothing is below it */
 #define LABEL_COLUMNS 8
 #define TEXT_ROOM 512
 
