@@ -127,6 +127,25 @@ def test_registers_of_another_machine():
         assert any("riscv64" in note for note in answer["notes"]), answer["notes"]
 
 
+def test_events_of_one_name_and_members_of_groups():
+    ps.need_perf(system=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for options in (["-e", "cpu-clock", "-e", "cpu-clock:u", "-e", "cpu-clock"],
+                        ["-e", "{cpu-clock,page-faults}:S"]):
+            path = f"{folder}/perf.data"
+            record(path, *options)
+            command = [os.environ["PTOP"], "-i", path, "-b", "--idle", "-f"]
+            stats, shown = (subprocess.run([*command, to], capture_output=True, text=True,
+                                           check=True).stdout for to in ("stats", "json"))
+            counts = [int(line.split("\t")[2]) for line in stats.splitlines()
+                      if line.startswith("samples")]
+            answers = [json.loads(line) for line in shown.splitlines()]
+            names = [answer["event"] for answer in answers]
+            assert len(set(names)) == len(names) == len(counts), (names, stats)
+            assert [answer["samples"] for answer in answers] == counts, (names, stats)
+        assert "page-faults" in names, names
+
+
 def test_hostile_formats_of_tracepoints():
     ps.need_perf(system=True)
     with tempfile.TemporaryDirectory() as folder:
