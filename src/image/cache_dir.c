@@ -100,6 +100,7 @@ static int check_own(int fd, const char *path, struct reason *why)
 int cache_dir_open(const char *path, struct reason *why)
 {
 	int at = open_directory(AT_FDCWD, "/", O_PATH), fd, err;
+	const char *whole = path;
 	char name[256];
 
 	if (path[0] != '/')
@@ -116,7 +117,7 @@ int cache_dir_open(const char *path, struct reason *why)
 		memcpy(name, path, length);
 		name[length] = '\0';
 		path += length;
-		at = step_into(at, name, name, why);
+		at = step_into(at, name, whole, why);
 		err = at < 0 ? at : 0;
 	}
 	if (err != 0) {
@@ -128,9 +129,9 @@ int cache_dir_open(const char *path, struct reason *why)
 	close(at);
 	if (fd < 0)
 		return reason_set(why, fd, "cannot open it: %s", strerror(-fd));
-	err = check_way(fd, name, why);
+	err = check_way(fd, whole, why);
 	if (err == 0)
-		err = check_own(fd, name, why);
+		err = check_own(fd, whole, why);
 	if (err == 0)
 		return fd;
 	close(fd);
