@@ -3,6 +3,7 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "clock.h"
 #include "image/loader.h"
@@ -38,6 +39,30 @@ static void on_image(void *ctx, uint32_t image, pid_t pid, uint64_t start, uint6
 		.vdso = key->kind == IMAGE_VDSO,
 	};
 	images_see(pl->images, image, &sight);
+}
+
+void pipeline_glimpse(struct pipeline *pl, const void *bytes, uint32_t size, int kind)
+{
+	struct image_sight sight;
+	struct record r;
+	char path[4096];
+
+	if (record_decode(&pl->p->kinds.at[kind].layout, bytes, size, &r) != 0 ||
+	    !(r.mmap.prot & PROT_EXEC) || r.cpumode != CPUMODE_USER ||
+	    r.mmap.filename.size >= sizeof(path))
+		return;
+	memcpy(path, r.mmap.filename.at, r.mmap.filename.size);
+	path[r.mmap.filename.size] = '\0';
+	sight = (struct image_sight){
+		.pid = (pid_t)r.mmap.pid,
+		.start = r.mmap.start,
+		.end = r.mmap.start + r.mmap.len,
+		.path = path,
+		.maj = r.mmap.maj,
+		.min = r.mmap.min,
+		.ino = r.mmap.has_inode ? r.mmap.ino : 0,
+	};
+	images_glimpse(pl->images, &sight);
 }
 
 static void on_forget(void *ctx, uint32_t image)

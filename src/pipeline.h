@@ -111,6 +111,10 @@ int pipeline_kind(struct pipeline *pl, const struct record_kind *kind);
 void pipeline_push(struct pipeline *pl, uint32_t source, uint64_t time_ns, const void *bytes,
 		   uint32_t size, int kind);
 
+/* The same record, before it is pushed: takes hold of the file of a new mapping of code, since its
+ * process may be gone when the record's turn comes. */
+void pipeline_glimpse(struct pipeline *pl, const void *bytes, uint32_t size, int kind);
+
 /* Works on what order_bound() allows until @until_ns (clock_ns()); false when nothing is left to do
  * now. */
 bool pipeline_work(struct pipeline *pl, uint64_t until_ns);

@@ -345,6 +345,8 @@ static void take_in(struct session *s, size_t i, uint64_t now_ns)
 		else
 			pipeline_push(s->pipeline, (uint32_t)i, id.time_ns, rec.bytes, rec.size,
 				      kind);
+		if (kind >= 0 && type == RECORD_MMAP2)
+			pipeline_glimpse(s->pipeline, rec.bytes, rec.size, kind);
 	}
 	lane_release(slot->lane);
 	readers_consumed(of(s)->rings.readers, i);

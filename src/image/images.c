@@ -546,6 +546,7 @@ void images_forget(struct images *im, uint32_t id)
 	image_close(im, id);
 	image_forget_inlines(im, id);
 	image_forget_fetched(im, id);
+	image_forget_file(im, id);
 	im->bytes -= sizeof(*image) + image->bytes.size + image->rows_bytes.size;
 	im->bytes -= image->path != NULL ? strlen(image->path) + 1 : 0;
 	image_bytes_free(&image->bytes);
@@ -584,6 +585,7 @@ void images_free(struct images *im)
 	vec_done(&im->inlines_tables);
 	vec_done(&im->hung);
 	images_fetch_done(im);
+	images_glimpses_done(im);
 	if (im->watch_fd >= 0)
 		close(im->watch_fd);
 	free(im);

@@ -79,6 +79,13 @@ void images_recorded(struct images *im, const struct image_places *places);
  */
 void images_see(struct images *im, uint32_t image, const struct image_sight *sight);
 
+/*
+ * A file is being mapped there, as a record tells that is not to be applied yet: takes hold of it
+ * at once, for the process may be gone when images_see() comes.  Where the file is known already it
+ * costs a look-up. Does nothing where files are opened in this process.
+ */
+void images_glimpse(struct images *im, const struct image_sight *sight);
+
 /* Marks an image as wanted: a sample fell into it. Cheap; idempotent. */
 void images_want(struct images *im, uint32_t image);
 

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "base/reason.h"
 #include "base/vec.h"
 #include "image/cache.h"
@@ -74,6 +75,15 @@ struct image {
 	bool no_kept[NR_CACHE_KINDS];
 };
 
+/* A file held since before it was known as what image. */
+struct image_glimpse {
+	int fd;
+	pid_t pid;
+	uint64_t start, file; /* as in .by_file */
+	enum file_via via;
+};
+#define IMAGE_GLIMPSES 64u
+
 /* What may be an image's debug file, open. */
 struct image_debug {
 	int fds[DEBUG_CANDIDATES_MAX];
@@ -119,7 +129,10 @@ struct images {
 	struct debuginfod *debuginfod;     /* NULL: nothing is downloaded */
 	VEC(struct image_fetched) fetched; /* images whose debug file is downloaded */
 	VEC(uint32_t) replaced;            /* images that got another table, not told yet */
-	unsigned nr_debug;                 /* sets of debug files held */
+	struct map by_file;                /* a number for device and inode -> id */
+	VEC(struct image_glimpse) glimpses;
+	size_t next_glimpse; /* the oldest, once there are IMAGE_GLIMPSES */
+	unsigned nr_debug;   /* sets of debug files held */
 	VEC(struct image_hung) hung;
 	struct image_asked asked[LOADER_IN_FLIGHT_MAX];
 	VEC(struct image_keeping) keeping; /* the first is being kept where keep_serial != 0 */
@@ -199,6 +212,9 @@ void image_read_facts(const struct images *im, const struct loader_request *r,
 uint64_t images_now_ns(void);
 /* Sees to it that another descriptor may be held. */
 void images_make_room(struct images *im);
+
+void image_forget_file(struct images *im, uint32_t id);
+void images_glimpses_done(struct images *im);
 
 /*
  * images_open.c.  Takes hold of the file of the last sight.

@@ -178,13 +178,88 @@ static int ask(struct images *im, uint32_t id, enum loader_what what)
 	return 0;
 }
 
+/* A number for the file of a sight: device and inode, mixed; 0: it has none. */
+static uint64_t file_of(const struct image_sight *s)
+{
+	return s->ino == 0 ? 0 : s->ino ^ ((uint64_t)s->maj << 52 | (uint64_t)s->min << 32);
+}
+
+static bool is_known(const struct images *im, uint64_t file)
+{
+	const uint64_t *id = map_find(&im->by_file, file);
+	const struct image *image = id != NULL ? image_get(im, (uint32_t)*id) : NULL;
+
+	return image != NULL &&
+	       (image->fd >= 0 || image->state == IMAGE_LOADED || image->tries >= IMAGE_TRIES_MAX);
+}
+
+void images_glimpse(struct images *im, const struct image_sight *sight)
+{
+	struct image_glimpse g = { .pid = sight->pid, .start = sight->start }, *oldest;
+
+	g.file = file_of(sight);
+	if (!images_by_opener(im) || g.file == 0 || is_known(im, g.file))
+		return;
+	g.fd = open_pin(sight, &g.via);
+	if (g.fd < 0)
+		return;
+	if (im->glimpses.nr < IMAGE_GLIMPSES) {
+		if (vec_push(&im->glimpses, g) != 0)
+			close(g.fd);
+		return;
+	}
+	oldest = &im->glimpses.at[im->next_glimpse++ % IMAGE_GLIMPSES];
+	if (oldest->fd >= 0)
+		close(oldest->fd);
+	*oldest = g;
+}
+
+/* What was taken hold of for this sight; -1: nothing. */
+static int take_glimpse(struct images *im, const struct image_sight *s, enum file_via *ret_via)
+{
+	for (size_t i = 0; i < im->glimpses.nr; i++) {
+		struct image_glimpse *g = &im->glimpses.at[i];
+		int fd = g->fd;
+
+		if (fd < 0 || g->pid != s->pid || g->start != s->start || g->file != file_of(s))
+			continue;
+		g->fd = -1;
+		*ret_via = g->via;
+		return fd;
+	}
+	return -1;
+}
+
+void images_glimpses_done(struct images *im)
+{
+	for (size_t i = 0; i < im->glimpses.nr; i++) {
+		if (im->glimpses.at[i].fd >= 0)
+			close(im->glimpses.at[i].fd);
+	}
+	vec_done(&im->glimpses);
+	map_done(&im->by_file);
+}
+
+void image_forget_file(struct images *im, uint32_t id)
+{
+	uint64_t file = file_of(&im->at.at[id]->sight);
+	const uint64_t *known = map_find(&im->by_file, file);
+
+	if (known != NULL && *known == id)
+		map_remove(&im->by_file, file);
+}
+
 void image_pin(struct images *im, uint32_t id)
 {
 	struct image *image = im->at.at[id];
 	int fd;
 
 	images_make_room(im);
-	fd = open_pin(&image->sight, &image->via);
+	if (file_of(&image->sight) != 0)
+		(void)map_set(&im->by_file, file_of(&image->sight), id);
+	fd = take_glimpse(im, &image->sight, &image->via);
+	if (fd < 0)
+		fd = open_pin(&image->sight, &image->via);
 	if (fd >= 0 && vec_push(&im->open, id) != 0) {
 		close(fd);
 		fd = -ENOMEM;

@@ -177,6 +177,39 @@ static void what_was_seen_is_held(void **state)
 	assert_non_null(strstr(images_why(b->images, 2), "replaced"));
 }
 
+/* Glimpsed before it is seen: the file may be gone by then. */
+static void what_was_glimpsed_is_held(void **state)
+{
+	struct bed *b = *state;
+	struct image_sight sight = sight_of(b->program);
+	size_t before = bed_count_descriptors();
+
+	images_glimpse(b->images, &sight);
+	if (bed_count_descriptors() == before) {
+		print_message("this kernel cannot tell whether a path is in memory\n");
+		skip();
+	}
+	assert_int_equal(unlink(b->program), 0);
+	see(b, 1, &sight);
+	settle(b->images);
+	assert_int_equal(images_state(b->images, 1), IMAGE_LOADED);
+	images_forget(b->images, 1);
+	assert_int_equal(bed_count_descriptors(), before);
+	/* Known files are not taken hold of again, unknown ones up to a bound. */
+	write_program(b->program);
+	sight = sight_of(b->program);
+	see(b, 2, &sight);
+	settle(b->images);
+	before = bed_count_descriptors();
+	images_glimpse(b->images, &sight);
+	assert_int_equal(bed_count_descriptors(), before);
+	for (int i = 0; i < 300; i++) {
+		sight.ino += 1000000;
+		images_glimpse(b->images, &sight);
+		assert_true(bed_count_descriptors() - before <= 64);
+	}
+}
+
 static void what_is_not_there_fails_with_the_reason(void **state)
 {
 	struct bed *b = *state;
@@ -307,6 +340,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_BED(a_program_is_opened_and_read),
 		WITH_BED(what_was_seen_is_held),
+		WITH_BED(what_was_glimpsed_is_held),
 		WITH_BED(what_is_not_there_fails_with_the_reason),
 		WITH_BED(an_opening_that_hangs_costs_one_file_its_names),
 		WITH_BED(a_search_that_hangs_costs_the_debug_file),
