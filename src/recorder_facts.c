@@ -83,18 +83,21 @@ static int put(struct perfdata_writer *w, const struct blob *b)
 static const char *kernel_text(uint64_t *ret_start, uint64_t *ret_end)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
-	unsigned long long addr, text = 0, stext = 0, etext = 0;
-	char line[512], type, name[256];
+	uint64_t text = 0, stext = 0, etext = 0;
+	char line[512];
 
+	/* A hundred thousand lines: no more is done for each than needs to be. */
 	while (f && !etext && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%llx %c %255s", &addr, &type, name) != 3)
+		const char *name = strrchr(line, ' ');
+
+		if (!name || name[1] != '_')
 			continue;
-		if (!strcmp(name, "_text"))
-			text = addr;
-		else if (!strcmp(name, "_stext"))
-			stext = addr;
-		else if (!strcmp(name, "_etext"))
-			etext = addr;
+		if (!strcmp(name, " _text\n"))
+			text = strtoull(line, NULL, 16);
+		else if (!strcmp(name, " _stext\n"))
+			stext = strtoull(line, NULL, 16);
+		else if (!strcmp(name, " _etext\n"))
+			etext = strtoull(line, NULL, 16);
 	}
 	if (f)
 		fclose(f);
