@@ -329,14 +329,17 @@ static void take_in(struct session *s, size_t i, uint64_t now_ns)
 	bool side_band = ring_use_of(i) == RING_SIDE_BAND;
 	struct sample_id id;
 	struct lane_record rec;
-	uint64_t bound;
+	uint64_t bound, last_id = 0;
 	uint32_t type;
-	int kind;
+	int kind, last_kind = -1;
 
 	while (lane_peek(slot->lane, &rec)) {
 		kind = -1;
-		if (record_peek(common, rec.bytes, rec.size, &type, &id) == 0)
-			kind = kind_of(s, id.id, side_band);
+		if (record_peek(common, rec.bytes, rec.size, &type, &id) == 0) {
+			if (last_kind < 0 || id.id != last_id) /* mostly of one event */
+				last_kind = kind_of(s, last_id = id.id, side_band);
+			kind = last_kind;
+		}
 		if (kind < 0)
 			s->pipeline->counts.bad++;
 		else if (type == RECORD_SAMPLE &&
