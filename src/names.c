@@ -122,7 +122,7 @@ static void ask_again(struct names *n)
 			n->function_of.at[node] = f;
 			changed = true;
 		}
-		if (!symbols_final(n->symbols, nodes[node].image))
+		if (!symbols_place_final(n->symbols, nodes[node].image, nodes[node].offset))
 			n->pending.at[kept++] = node;
 	}
 	n->pending.nr = kept;
@@ -143,7 +143,7 @@ static int name_new_nodes(struct names *n)
 			return -ENOMEM;
 		n->function_of.at[i] = f;
 		n->function_of.nr = i + 1;
-		if (!symbols_final(n->symbols, nodes[i].image) &&
+		if (!symbols_place_final(n->symbols, nodes[i].image, nodes[i].offset) &&
 		    vec_push(&n->pending, (uint32_t)i))
 			return -ENOMEM;
 	}

@@ -391,6 +391,11 @@ bool symbols_final(const struct symbols *sy, uint32_t image)
 	return state == IMAGE_LOADED;
 }
 
+bool symbols_place_final(const struct symbols *sy, uint32_t image, uint64_t offset)
+{
+	return (image >= IMAGE_FIRST && (offset & PLACE_FUNCTION)) || symbols_final(sy, image);
+}
+
 bool symbols_read(const struct symbols *sy, uint32_t image)
 {
 	const struct image_key *key;

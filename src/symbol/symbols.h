@@ -111,6 +111,8 @@ bool symbols_start(const struct symbols *sy, uint32_t image, uint64_t offset, ui
  * addresses without a name.
  */
 bool symbols_final(const struct symbols *sy, uint32_t image);
+/* The same for one place, which symbols_place() may have given its function for good. */
+bool symbols_place_final(const struct symbols *sy, uint32_t image, uint64_t offset);
 /*
  * Whether the image's own symbols are known, or there are none: all that may still come are names
  * that a JIT compiler writes.

@@ -28,15 +28,17 @@ static const char *name_at(const struct perfmap *m, uint64_t addr)
 
 static void lines(void **state)
 {
-	static const char text[] = "7f00 10 LazyCompile:~foo bar.js:1\n"
-				   "0x7f20 0x8 with prefix\r\n"
-				   "7f40 0 empty\n"
-				   "nonsense\n"
-				   "ffffffffffffffff 10 wraps\n"
-				   "7f60 4\n"
-				   "10000000000000000 4 too large\n"
-				   " 7f80  4  blanks\n"
-				   "7fa0 4 no newline";
+	static const char text[] =
+		"7f00 10 LazyCompile:~foo bar.js:1\n"
+		"0x7f20 0x8 with prefix\r\n"
+		"7f40 0 empty\n"
+		"nonsense\n"
+		"ffffffffffffffff 10 wraps\n"
+		"7f60 4\n"
+		"10000000000000000 4 too large\n"
+		" 7f80  4  blanks\n"
+		"00007F12AB340000 1A int32 [a] P::Main(int32)[Tier0]\n" /* .NET */
+		"7fa0 4 no newline";
 	struct perfmap m = { 0 };
 	size_t used;
 
@@ -46,11 +48,12 @@ static void lines(void **state)
 	assert_string_equal(name_at(&m, 0x7f0f), "LazyCompile:~foo bar.js:1");
 	assert_string_equal(name_at(&m, 0x7f10), "");
 	assert_string_equal(name_at(&m, 0x7f27), "with prefix");
+	assert_string_equal(name_at(&m, 0x7f12ab340019), "int32 [a] P::Main(int32)[Tier0]");
 	assert_string_equal(name_at(&m, 0x7f40), "");
 	assert_string_equal(name_at(&m, 0x7f60), "");
 	assert_string_equal(name_at(&m, 0x7f83), "blanks");
 	assert_string_equal(name_at(&m, 0x7fa0), "");
-	assert_int_equal(m.at.nr, 3);
+	assert_int_equal(m.at.nr, 4);
 	assert_memory_equal(text + used, "7fa0", 4);
 	assert_int_equal(perfmap_parse(&m, text + used, sizeof(text) - 1 - used, true, &used), 0);
 	assert_string_equal(name_at(&m, 0x7fa0), "no newline");

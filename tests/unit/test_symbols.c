@@ -452,6 +452,8 @@ static void dumped(void **state)
 	assert_string_equal(info_of(bed, image, spin).name, "JS:spin a.js");
 	assert_string_equal(info_of(bed, image, spin).module, "[jit]");
 	assert_true(info_of(bed, image, spin).named);
+	assert_true(symbols_place_final(bed->sy, image, spin));
+	assert_false(symbols_place_final(bed->sy, image, 0x10010));
 	assert_true(symbols_start(bed->sy, image, 0x10010, &start) && start == 0x10000);
 	assert_string_equal(seen(bed, image, 0x10010, 2500), "other");
 	assert_string_equal(seen(bed, image, 0x10090, 2500), "[jit]");
