@@ -177,11 +177,18 @@ static bool is_dbgsym(const char *package)
 	return len > cut && !strcmp(package + len - cut, suffix);
 }
 
+/* ptop downloads debug files itself where it is told to. */
+static void by_debuginfod(const struct advice_case *c, const char *server, char *out, size_t size)
+{
+	snprintf(out, size, "DEBUGINFOD_URLS=%s ptop --debuginfod%s", server,
+		 c->root ? "-as-root" : "");
+}
+
 static void debian(const struct os_release *os, const struct advice_case *c, char *out, size_t size)
 {
 	const char *codename = os->codename[0] ? os->codename : "CODENAME";
 	const char *sudo = c->root ? "" : "sudo ";
-	char package[PACKAGE_ROOM + 8];
+	char package[PACKAGE_ROOM + 8], download[96] = "";
 	int n;
 
 	advice_debug_package(c->owner, package, sizeof(package));
@@ -197,18 +204,22 @@ static void debian(const struct os_release *os, const struct advice_case *c, cha
 		return;
 	out += n;
 	size -= (size_t)n;
-	if (os->distribution == DISTRIBUTION_DEBIAN)
+	if (os->distribution == DISTRIBUTION_DEBIAN) {
+		by_debuginfod(c, "https://debuginfod.debian.org", download, sizeof(download));
 		snprintf(out, size,
 			 " after adding the archive of debug symbols: deb "
-			 "http://deb.debian.org/debian-debug %s-debug main",
-			 codename);
-	else if (os->distribution == DISTRIBUTION_UBUNTU)
-		snprintf(out, size,
-			 " after adding the archive of debug symbols: apt install "
-			 "ubuntu-dbgsym-keyring; deb http://ddebs.ubuntu.com %s main universe",
-			 codename);
-	else
+			 "http://deb.debian.org/debian-debug %s-debug main; or %s",
+			 codename, download);
+	} else if (os->distribution == DISTRIBUTION_UBUNTU) {
+		by_debuginfod(c, "https://debuginfod.ubuntu.com", download, sizeof(download));
+		snprintf(
+			out, size,
+			" after adding the archive of debug symbols: apt install "
+			"ubuntu-dbgsym-keyring; deb http://ddebs.ubuntu.com %s main universe; or %s",
+			codename, download);
+	} else {
 		snprintf(out, size, " from the distribution's archive of debug symbols");
+	}
 }
 
 /* "/usr/lib/debug/.build-id/ab/cdef….debug", and the whole in hex. */
@@ -226,14 +237,6 @@ static bool debug_id(const struct advice_case *c, struct debug_id *ret)
 	snprintf(ret->path, sizeof(ret->path), "/usr/lib/debug/.build-id/%.2s/%s.debug", ret->hex,
 		 ret->hex + 2);
 	return true;
-}
-
-static void by_debuginfod(const struct advice_case *c, const struct debug_id *id,
-			  const char *server, char *out, size_t size)
-{
-	snprintf(out, size,
-		 "%sinstall -D -m644 \"$(DEBUGINFOD_URLS=%s debuginfod-find debuginfo %s)\" %s",
-		 c->root ? "" : "sudo ", server, id->hex, id->path);
 }
 
 static void file_advice(const struct os_release *os, const struct advice_case *c, char *out,
@@ -269,14 +272,14 @@ static void file_advice(const struct os_release *os, const struct advice_case *c
 		snprintf(out, size, "%szypper install -C 'debuginfo(build-id)=%s'", sudo, id.hex);
 		break;
 	case DISTRIBUTION_ARCH:
-		by_debuginfod(c, &id, "https://debuginfod.archlinux.org", out, size);
+		by_debuginfod(c, "https://debuginfod.archlinux.org", out, size);
 		break;
 	case DISTRIBUTION_ALPINE:
 		snprintf(out, size, "%sapk add PACKAGE-dbg; apk info --who-owns FILE tells PACKAGE",
 			 sudo);
 		break;
 	default:
-		by_debuginfod(c, &id, "https://debuginfod.elfutils.org", out, size);
+		by_debuginfod(c, "https://debuginfod.elfutils.org", out, size);
 	}
 }
 

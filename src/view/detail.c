@@ -11,6 +11,7 @@
 #include "view/model.h"
 
 #define BELOW_LINES 10 /* the rule included */
+#define BELOW_MOST 13  /* where there is much room */
 #define LIST_LINES 8   /* the list has at least so many, or nothing is below it */
 #define LABEL_COLUMNS 8
 #define TEXT_ROOM 512
@@ -129,20 +130,25 @@ static void put_names(struct sheet *s, const struct row *row, const struct modul
 	put(s, ROLE_PLAIN, "", text);
 }
 
-static void fill(struct sheet *s, struct ui *ui, const struct row *row, const struct ui_module *m)
+static void put_rows(struct sheet *s, const struct ui_module *m)
 {
-	const struct module_row *counts = &ui->answer.modules[row - ui->answer.rows];
-
-	put(s, ROLE_STRONG, "file", *m->path ? m->path : m->name);
-	put(s, ROLE_STRONG, "to mend", m->advice);
-	put_names(s, row, counts, m);
 	if (!strcmp(m->rows, "-") && *m->rows_why)
 		put(s, ROLE_PLAIN, "rows", m->rows_why);
 	else
 		put_fact(s, ROLE_PLAIN, "rows", m->rows, m->rows_why);
 	if (m->inlined && strcmp(m->inlined, "-") != 0)
 		put_fact(s, ROLE_PLAIN, "inlined", m->inlined, m->inlined_why);
+}
+
+static void fill(struct sheet *s, struct ui *ui, const struct row *row, const struct ui_module *m)
+{
+	const struct module_row *counts = &ui->answer.modules[row - ui->answer.rows];
+
+	put(s, ROLE_STRONG, "file", *m->path ? m->path : m->name);
+	put_names(s, row, counts, m);
+	put(s, ROLE_STRONG, "to mend", m->advice);
 	put_stacks(s, ui, row, counts, m);
+	put_rows(s, m);
 	put(s, ROLE_PLAIN, "build", m->build_id);
 }
 
@@ -156,7 +162,11 @@ static const struct row *cursor_row(struct ui *ui)
 
 int detail_lines(const struct ui *ui, int lines)
 {
-	return ui->view == QUERY_MODULES && lines >= BELOW_LINES + LIST_LINES ? BELOW_LINES : 0;
+	int below = lines / 3 < BELOW_LINES ? BELOW_LINES : lines / 3;
+
+	if (ui->view != QUERY_MODULES || lines < BELOW_LINES + LIST_LINES)
+		return 0;
+	return below < BELOW_MOST ? below : BELOW_MOST;
 }
 
 void detail_draw_below(struct ui *ui, struct canvas *c, int row, int lines)

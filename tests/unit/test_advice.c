@@ -84,7 +84,8 @@ static void test_debian(void **state)
 	c.owner = "libzstd1";
 	assert_string_equal(advice(debian, c),
 			    "sudo apt install libzstd1-dbgsym after adding the archive of debug "
-			    "symbols: deb http://deb.debian.org/debian-debug bookworm-debug main");
+			    "symbols: deb http://deb.debian.org/debian-debug bookworm-debug main; "
+			    "or DEBUGINFOD_URLS=https://debuginfod.debian.org ptop --debuginfod");
 	assert_non_null(strstr(advice("ID=ubuntu\nVERSION_CODENAME=noble\n", c),
 			       "http://ddebs.ubuntu.com noble main"));
 	assert_string_equal(advice("ID=mint\nID_LIKE=debian\n", c),
@@ -114,9 +115,9 @@ static void test_others(void **state)
 			    "dnf --enablerepo='*debug*' install " DEBUG_FILE);
 	assert_string_equal(advice("ID=sles\n", c),
 			    "zypper install -C 'debuginfo(build-id)=" HEX "'");
-	assert_string_equal(advice("ID=arch\n", c),
-			    "install -D -m644 \"$(DEBUGINFOD_URLS=https://debuginfod.archlinux.org "
-			    "debuginfod-find debuginfo " HEX ")\" " DEBUG_FILE);
+	assert_string_equal(
+		advice("ID=arch\n", c),
+		"DEBUGINFOD_URLS=https://debuginfod.archlinux.org ptop --debuginfod-as-root");
 	assert_non_null(strstr(advice("ID=alpine\n", c), "apk add PACKAGE-dbg"));
 	assert_non_null(strstr(advice("", c), "https://debuginfod.elfutils.org"));
 	c.root = false;
