@@ -6,6 +6,7 @@
 # Those in C are listed in live_programs by the fragment of the folder they test; programs.sh runs them.
 
 live_tests = \
+	tests/live/aarch64.py \
 	tests/live/born.py \
 	tests/live/command.py \
 	tests/live/debuginfod.py \
