@@ -146,13 +146,10 @@ static const char *name_of(struct bed *b, uint32_t id, const char *path)
 	return images_symbol(b->images, id, 0x18, &symbol) ? symbol.name : "";
 }
 
-/* Changes a kept table: @from to @to, of one length, wherever it is in it. */
-static void change_kept(const struct bed *b, const void *from, const void *to, size_t length,
-			bool checksum)
+/* The only kept table of symbols. */
+static int open_kept(const struct bed *b)
 {
-	struct cache_header h;
 	char command[256], path[512] = { 0 };
-	uint8_t *bytes;
 	FILE *names;
 	int fd;
 
@@ -164,6 +161,18 @@ static void change_kept(const struct bed *b, const void *from, const void *to, s
 	path[strcspn(path, "\n")] = '\0';
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	assert_true(fd >= 0);
+	return fd;
+}
+
+/* Changes a kept table: @from to @to, of one length, wherever it is in it. */
+static void change_kept(const struct bed *b, const void *from, const void *to, size_t length,
+			bool checksum)
+{
+	struct cache_header h;
+	uint8_t *bytes;
+	int fd;
+
+	fd = open_kept(b);
 	assert_int_equal(pread(fd, &h, sizeof(h), 0), sizeof(h));
 	bytes = malloc(h.size);
 	assert_non_null(bytes);
@@ -279,6 +288,35 @@ static void what_is_damaged_is_removed_and_read_anew(void **state)
 	}
 }
 
+/* Whatever byte is changed, in header or table, and wherever it ends: never another name. */
+static void no_change_goes_unseen(void **state)
+{
+	struct bed *b = *state;
+	uint32_t random = 1;
+
+	for (int turn = 0; turn < 60; turn++) {
+		struct stat st;
+		uint8_t byte;
+		off_t at;
+		int fd;
+
+		start(b);
+		assert_string_equal(name_of(b, 1, b->program), "from_file");
+		fd = open_kept(b);
+		assert_int_equal(fstat(fd, &st), 0);
+		random = random * 1103515245 + 12345;
+		at = (random >> 8) %
+		     (turn % 2 ? (uint32_t)sizeof(struct cache_header) : (uint32_t)st.st_size);
+		assert_int_equal(pread(fd, &byte, 1, at), 1);
+		byte ^= (uint8_t)(1 << turn % 8);
+		if (turn % 8 == 7)
+			assert_int_equal(ftruncate(fd, at), 0);
+		else
+			assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+		close(fd);
+	}
+}
+
 /* What others may write to is not kept; nor what a worker says afterwards, which is therefore
  * replaced. */
 static void files_of_others_are_not_kept(void **state)
@@ -335,6 +373,7 @@ int main(void)
 		WITH_BED(a_new_file_is_read_anew),
 		WITH_BED(a_new_debug_file_wins),
 		WITH_BED(what_is_damaged_is_removed_and_read_anew),
+		WITH_BED(no_change_goes_unseen),
 		WITH_BED(files_of_others_are_not_kept),
 		WITH_BED(what_goes_quickly_is_not_kept),
 		WITH_BED(without_room_all_goes_on),
