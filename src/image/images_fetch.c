@@ -26,7 +26,7 @@ void image_fetch(struct images *im, uint32_t id)
 {
 	struct image *image = im->at.at[id];
 	const struct table_header *h = image->table.header;
-	struct image_fetched f = { .image = id, .fd = -1, .debug_fd = -1 };
+	struct image_fetched f = { .image = id, .fd = -1, .debug_fd = -1, .inlines_fd = -1 };
 
 	if (im->debuginfod == NULL || image->sight.vdso || image->fd < 0 || image->pinned ||
 	    image->fetched || h->source > TABLE_MINI_DEBUG || im->fetched.nr >= DEBUGINFOD_MAX)
@@ -61,6 +61,8 @@ static void drop(struct images *im, struct image_fetched *f)
 	close(f->fd);
 	if (f->debug_fd >= 0)
 		close(f->debug_fd);
+	if (f->inlines_fd >= 0)
+		close(f->inlines_fd);
 	*f = im->fetched.at[--im->fetched.nr];
 }
 
@@ -118,6 +120,7 @@ static void read_fetched(struct images *im)
 		r.fds[0] = fcntl(f->fd, F_DUPFD_CLOEXEC, 3);
 		if (r.fds[0] < 0)
 			return;
+		f->inlines_fd = fcntl(f->debug_fd, F_DUPFD_CLOEXEC, 3);
 		r.fds[1] = f->debug_fd;
 		r.nr_fds = 2;
 		f->debug_fd = -1;
@@ -136,6 +139,17 @@ void images_fetch(struct images *im)
 	read_fetched(im);
 }
 
+/* What has symbols has debug information, too. */
+static void give_inlines(struct images *im, struct image_fetched *f)
+{
+	int fd = f->inlines_fd >= 0 ? fcntl(f->fd, F_DUPFD_CLOEXEC, 3) : -1;
+
+	if (fd < 0)
+		return;
+	image_give_inlines(im, f->image, fd, f->inlines_fd);
+	f->inlines_fd = -1;
+}
+
 bool image_take_fetched(struct images *im, const struct loader_answer *a, bool *ret_bytes_taken)
 {
 	struct image_fetched *f = a->what == LOADER_SYMBOLS ? fetched_of(im, a->image) : NULL;
@@ -152,6 +166,7 @@ bool image_take_fetched(struct images *im, const struct loader_answer *a, bool *
 	} else if (a->table.header->source != TABLE_DEBUG_FILE) {
 		give_up(im, f, "the debuginfod server's file is of another build");
 	} else if (vec_push(&im->replaced, a->image) == 0) {
+		give_inlines(im, f);
 		drop(im, f);
 		image_replace_table(im, a->image, &a->table, bytes);
 		*ret_bytes_taken = true;

@@ -95,6 +95,7 @@ struct image_debug {
 struct image_fetched {
 	uint32_t image;
 	int fd, debug_fd; /* the program; what came, -1: not here or not any more */
+	int inlines_fd;   /* what came once more, for inlined functions; -1: not here */
 	uint64_t serial;  /* of the request to read it; 0: none */
 };
 
@@ -202,6 +203,8 @@ void images_take_answers(struct images *im);
 void images_ask_inlines(struct images *im);
 bool image_take_inlines(struct images *im, const struct loader_answer *a);
 void image_forget_inlines(struct images *im, uint32_t id);
+/* Its file and a debug file that came later, for what was not found before; takes both. */
+void image_give_inlines(struct images *im, uint32_t id, int fd, int debug_fd);
 
 /* Whether a request that would give rows is on its way. */
 bool image_rows_asked(const struct image *image);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "image/images_impl.h"
+#include "image/inlines_parts.h"
 #include "image/loader.h"
 #include "image/opener.h"
 
@@ -38,12 +39,6 @@ struct inlines_table {
 	uint64_t used;
 };
 
-/* Addresses that a table answers for; apart from each other, rising. */
-struct inlines_part {
-	uint64_t start, end;
-	struct inlines_table *table; /* NULL: nothing is inlined there */
-};
-
 struct image_inlines {
 	enum inlines_state state;
 	int fds[LOADER_FDS_MAX]; /* OPENED: candidates; then the file; FOUND: and those beside it */
@@ -51,7 +46,7 @@ struct image_inlines {
 	unsigned nr_fds;
 	struct debug_alt alt; /* LINKED */
 	VEC(uint64_t) wanted; /* vaddrs, the newest last */
-	VEC(struct inlines_part) parts;
+	struct inlines_parts parts;
 	uint64_t serial; /* of the request on its way to the next state; 0: none */
 	uint64_t asked;  /* the place that it is for */
 	bool queued;     /* in im->inlines_queue */
@@ -59,69 +54,12 @@ struct image_inlines {
 	char *why;
 };
 
-/* ---- places and parts ------------------------------------------------------------------------ */
-
-/* The first part that ends after @vaddr. */
-static size_t part_after(const struct image_inlines *ii, uint64_t vaddr)
-{
-	size_t from = 0, nr = ii->parts.nr;
-
-	while (nr > 0) {
-		size_t half = nr / 2;
-
-		if (ii->parts.at[from + half].end <= vaddr) {
-			from += half + 1;
-			nr -= half + 1;
-		} else {
-			nr = half;
-		}
-	}
-	return from;
-}
-
-static struct inlines_part *part_at(const struct image_inlines *ii, uint64_t vaddr)
-{
-	size_t i = part_after(ii, vaddr);
-
-	return i < ii->parts.nr && ii->parts.at[i].start <= vaddr ? &ii->parts.at[i] : NULL;
-}
-
-static int insert_part(struct image_inlines *ii, size_t at, struct inlines_part part)
-{
-	if (vec_reserve(&ii->parts, ii->parts.nr + 1) != 0)
-		return -ENOMEM;
-	memmove(&ii->parts.at[at + 1], &ii->parts.at[at],
-		(ii->parts.nr - at) * sizeof(ii->parts.at[0]));
-	ii->parts.at[at] = part;
-	ii->parts.nr++;
-	return 0;
-}
-
-/* Adds what is not answered for yet of [start, end). */
-static int add_part(struct image_inlines *ii, uint64_t start, uint64_t end,
-		    struct inlines_table *table)
-{
-	size_t at = part_after(ii, start);
-	int err = 0;
-
-	while (err == 0 && start < end) {
-		uint64_t next = at < ii->parts.nr ? ii->parts.at[at].start : UINT64_MAX;
-		uint64_t until = next < end ? next : end;
-
-		if (start < until)
-			err = insert_part(ii, at++, (struct inlines_part){ start, until, table });
-		start = at < ii->parts.nr ? ii->parts.at[at].end : end;
-		at++;
-	}
-	return err;
-}
-
 static void forget_answered(struct image_inlines *ii)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < ii->wanted.nr; i++) {
-		if (part_at(ii, ii->wanted.at[i]) == NULL)
+		if (parts_find(&ii->parts, ii->wanted.at[i]) == NULL)
 			ii->wanted.at[kept++] = ii->wanted.at[i];
 	}
 	ii->wanted.nr = kept;
@@ -174,7 +112,7 @@ static void free_table(struct images *im, size_t index)
 
 static void drop_oldest_table(struct images *im)
 {
-	size_t oldest = 0, kept = 0;
+	size_t oldest = 0;
 	const struct inlines_table *t;
 	struct image_inlines *ii;
 
@@ -184,11 +122,7 @@ static void drop_oldest_table(struct images *im)
 	}
 	t = im->inlines_tables.at[oldest];
 	ii = im->at.at[t->image]->inlines;
-	for (size_t i = 0; i < ii->parts.nr; i++) {
-		if (ii->parts.at[i].table != t)
-			ii->parts.at[kept++] = ii->parts.at[i];
-	}
-	ii->parts.nr = kept;
+	parts_drop(&ii->parts, t);
 	free_table(im, oldest);
 }
 
@@ -439,10 +373,10 @@ static bool take_places(struct images *im, uint32_t id, const struct loader_answ
 	}
 	h = t->in.header;
 	for (uint32_t i = 0; i < h->nr_spans && err == 0; i++)
-		err = add_part(ii, t->in.spans[i].start, t->in.spans[i].end, t);
+		err = parts_add(&ii->parts, t->in.spans[i].start, t->in.spans[i].end, t);
 	/* Whatever came, the place asked about is not asked about again. */
-	if (err == 0 && part_at(ii, ii->asked) == NULL)
-		err = add_part(ii, ii->asked, ii->asked + 1, NULL);
+	if (err == 0 && parts_find(&ii->parts, ii->asked) == NULL)
+		err = parts_add(&ii->parts, ii->asked, ii->asked + 1, NULL);
 	if (err != 0)
 		fail(im, ii, "no memory for its inlined functions");
 	while (im->inlines_bytes > im->inlines_bytes_max && im->inlines_tables.nr > 1)
@@ -476,6 +410,36 @@ bool image_take_inlines(struct images *im, const struct loader_answer *a)
 /* ---- looking up ---------------------------------------------------------------------------------
  */
 
+static struct image_inlines *make(struct images *im, uint32_t id)
+{
+	struct image *image = im->at.at[id];
+
+	if (image->inlines == NULL) {
+		image->inlines = calloc(1, sizeof(*image->inlines));
+		im->bytes += image->inlines != NULL ? sizeof(*image->inlines) : 0;
+	}
+	return image->inlines;
+}
+
+void image_give_inlines(struct images *im, uint32_t id, int fd, int debug_fd)
+{
+	struct image_inlines *ii;
+
+	image_forget_inlines(im, id);
+	ii = im->by_inlines ? make(im, id) : NULL;
+	if (ii == NULL) {
+		close(fd);
+		close(debug_fd);
+		return;
+	}
+	make_room(im);
+	im->nr_inlines_open++;
+	ii->fds[0] = fd;
+	ii->fds[1] = debug_fd;
+	ii->nr_fds = 2;
+	ii->state = INLINES_OPENED;
+}
+
 static bool is_wanted(const struct image_inlines *ii, uint64_t vaddr)
 {
 	for (size_t i = 0; i < ii->wanted.nr; i++) {
@@ -488,16 +452,9 @@ static bool is_wanted(const struct image_inlines *ii, uint64_t vaddr)
 /* Notes that a place is wanted. */
 static int later(struct images *im, uint32_t id, uint64_t vaddr)
 {
-	struct image *image = im->at.at[id];
-	struct image_inlines *ii = image->inlines;
+	struct image_inlines *ii = make(im, id);
 
-	if (ii == NULL) {
-		ii = image->inlines = calloc(1, sizeof(*ii));
-		if (ii == NULL)
-			return -ENODATA;
-		im->bytes += sizeof(*ii);
-	}
-	if (ii->state == INLINES_FAILED)
+	if (ii == NULL || ii->state == INLINES_FAILED)
 		return -ENODATA;
 	if (ii->wanted.nr < WANTED_MAX && !is_wanted(ii, vaddr) &&
 	    vec_push(&ii->wanted, vaddr) == 0)
@@ -520,7 +477,7 @@ static int find_part(struct images *im, uint32_t id, uint64_t offset, struct inl
 	if (!table_vaddr(&image->table, offset, ret_vaddr))
 		return -ENODATA;
 	if (image->inlines != NULL)
-		*ret = part_at(image->inlines, *ret_vaddr);
+		*ret = parts_find(&image->inlines->parts, *ret_vaddr);
 	if (*ret == NULL)
 		return later(im, id, *ret_vaddr);
 	if ((*ret)->table != NULL)
@@ -563,7 +520,7 @@ enum image_rows images_inlines_state(const struct images *im, uint32_t id)
 		return IMAGE_ROWS_UNASKED;
 	if (image->inlines->state == INLINES_FAILED)
 		return IMAGE_ROWS_FAILED;
-	return image->inlines->parts.nr > 0 ? IMAGE_ROWS_READY : IMAGE_ROWS_WAITING;
+	return image->inlines->parts.at.nr > 0 ? IMAGE_ROWS_READY : IMAGE_ROWS_WAITING;
 }
 
 const char *images_inlines_why(const struct images *im, uint32_t id)
@@ -591,7 +548,7 @@ void image_forget_inlines(struct images *im, uint32_t id)
 	}
 	close_files(im, ii);
 	vec_done(&ii->wanted);
-	vec_done(&ii->parts);
+	vec_done(&ii->parts.at);
 	free(ii->why);
 	free(ii);
 	im->bytes -= sizeof(*ii);

@@ -26,6 +26,7 @@ libptop_a_SOURCES += \
 	src/image/inlines_impl.h \
 	src/image/inlines_kept.c src/image/inlines_kept.h \
 	src/image/inlines_names.c \
+	src/image/inlines_parts.c src/image/inlines_parts.h \
 	src/image/inlines_units.c \
 	src/image/inlines_walk.c \
 	src/image/images_open.c \

@@ -5,7 +5,6 @@
  * read, or by an error with a reason.  A worker may not die of one either: that costs only this
  * file, but it is a bug; the file is left in loader-mutant-N.
  */
-#include <dwarf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -148,43 +147,12 @@ static void add_made(struct run *r)
 /* A unit with one function, into which another was put. */
 static void add_dwarf(struct run *r)
 {
-	static const uint8_t abbrev[] = {
-		/* clang-format off */
-		1, DW_TAG_compile_unit, DW_CHILDREN_yes, DW_AT_low_pc, DW_FORM_addr,
-		DW_AT_high_pc, DW_FORM_data4, DW_AT_language, DW_FORM_data1, 0, 0,
-		2, DW_TAG_subprogram, DW_CHILDREN_no, DW_AT_name, DW_FORM_string,
-		DW_AT_inline, DW_FORM_data1, 0, 0,
-		3, DW_TAG_subprogram, DW_CHILDREN_yes, DW_AT_name, DW_FORM_string,
-		DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4, 0, 0,
-		4, DW_TAG_inlined_subroutine, DW_CHILDREN_yes, DW_AT_abstract_origin, DW_FORM_ref4,
-		DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4, 0, 0,
-		5, DW_TAG_inlined_subroutine, DW_CHILDREN_no, DW_AT_abstract_origin, DW_FORM_ref4,
-		DW_AT_ranges, DW_FORM_sec_offset, 0, 0,
-		0,
-		/* clang-format on */
-	};
-	static const uint8_t info[] = {
-		/* clang-format off */
-		92, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8,				/* 0 */
-		1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, DW_LANG_C_plus_plus, /* 11 */
-		2, 'i', 'n', 0, DW_INL_inlined,				/* 25 */
-		2, 'd', 'e', 'e', 'p', 0, DW_INL_inlined,			/* 30 */
-		3, 'o', 'u', 't', 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0,	/* 37 */
-		4, 25, 0, 0, 0, 0x10, 1, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0,	/* 54 */
-		5, 30, 0, 0, 0, 0, 0, 0, 0,					/* 71 */
-		0, 0, 0,
-		0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-		/* clang-format on */
-	};
-	static const uint64_t ranges[] = { 0x20, 0x30, 0x38, 0x40, 0, 0 };
 	struct elf_bytes e;
 
 	elf_bytes_init(&e, ET_DYN, EM_X86_64);
 	elf_bytes_segment(&e, PT_LOAD, PF_R | PF_X, 0, 0, 0x1000);
 	elf_bytes_code(&e, ".text", 0x100, NULL, 0x400);
-	elf_bytes_section(&e, ".debug_info", SHT_PROGBITS, 0, 0, info, sizeof(info));
-	elf_bytes_section(&e, ".debug_abbrev", SHT_PROGBITS, 0, 0, abbrev, sizeof(abbrev));
-	elf_bytes_section(&e, ".debug_ranges", SHT_PROGBITS, 0, 0, ranges, sizeof(ranges));
+	elf_bytes_dwarf(&e);
 	elf_bytes_finish(&e);
 	add_seed(r, "debug information", e.at, e.size, 60);
 	elf_bytes_done(&e);

@@ -54,6 +54,10 @@ size_t elf_bytes_symbols(struct elf_bytes *e, uint32_t type, const struct elf_by
 /* A note section with a GNU build-id. */
 void elf_bytes_build_id(struct elf_bytes *e, const uint8_t *id, size_t size);
 
+/* DWARF of one unit, [0x100, 0x200): out(), into which in() was put in [0x110, 0x150), and into
+ * that deep() in [0x120, 0x130) and [0x138, 0x140). */
+void elf_bytes_dwarf(struct elf_bytes *e);
+
 /* Writes section names and all headers: now e->at, e->size are the file. */
 void elf_bytes_finish(struct elf_bytes *e);
 

@@ -43,6 +43,8 @@ static void write_elf(const char *path, uint8_t id, const char *name)
 	elf_bytes_code(&e, ".text", 0, NULL, 0x1000);
 	if (name != NULL)
 		elf_bytes_symbols(&e, SHT_SYMTAB, &one, 1);
+	if (name != NULL)
+		elf_bytes_dwarf(&e);
 	elf_bytes_build_id(&e, build_id, 20);
 	elf_bytes_finish(&e);
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -124,12 +126,28 @@ static const char *name_of(const struct bed *b, uint32_t id)
 	return images_symbol(b->images, id, 0x18, &symbol) ? symbol.name : "";
 }
 
+/* What is inlined in image 3, once that is known. */
+static int inlined(struct bed *b, const char *names[INLINES_DEPTH_MAX], uint32_t *nr)
+{
+	struct pollfd p = { .fd = images_fd(b->images), .events = POLLIN };
+	int err;
+
+	while ((err = images_inlines(b->images, 3, 0x124, names, nr)) == -EAGAIN) {
+		images_work(b->images, UINT64_MAX);
+		if (images_inlines_waiting(b->images))
+			poll(&p, 1, BED_WAIT_MS);
+	}
+	return err;
+}
+
 static void names_come_later(void **state)
 {
 	struct bed *b = *state;
 	size_t before = bed_count_descriptors();
-	uint32_t image = 0;
+	const char *names[INLINES_DEPTH_MAX];
+	uint32_t image = 0, nr = 0;
 
+	images_use_inlines(b->images, true);
 	write_elf(b->program, 0xaa, NULL);
 	write_elf(b->debug, 0xaa, "from_server");
 	see(b, 3, b->program);
@@ -143,6 +161,10 @@ static void names_come_later(void **state)
 	assert_true(images_replaced(b->images, &image));
 	assert_int_equal(image, 3);
 	assert_false(images_replaced(b->images, &image));
+	assert_int_equal(inlined(b, names, &nr), 0);
+	assert_int_equal(nr, 2);
+	assert_string_equal(names[0], "in");
+	assert_string_equal(names[1], "deep");
 	images_forget(b->images, 3);
 	assert_int_equal(bed_count_descriptors(), before);
 }
