@@ -47,7 +47,7 @@ struct recording {
 	size_t build_ids_known;
 	const char *arch_known; /* of the facts, and how many events, when the machine was set */
 	size_t events_known;
-	bool by_registers; /* samples carry registers and stacks */
+	uint64_t regs;     /* that samples of any event carry; 0: no stacks either */
 	bool no_unwinding; /* of a machine whose registers we do not know */
 	bool same_host;    /* recorded here, by this kernel's release */
 	bool machine_told, kernel_told, trace_told;

@@ -111,17 +111,16 @@ static void learn_host(struct recording *r)
  */
 static void learn_machine(struct recording *r)
 {
-	const char *arch = perfdata_facts(r->pd)->arch;
 	enum unwind_machine machine = UNWIND_HERE;
-	uint64_t regs = 0;
+	size_t nr = perfdata_nr_events(r->pd);
 
-	for (size_t i = 0; i < perfdata_nr_events(r->pd); i++)
-		regs |= perfdata_event(r->pd, i)->layout.regs_user;
+	for (; r->events_known < nr; r->events_known++)
+		r->regs |= perfdata_event(r->pd, r->events_known)->layout.regs_user;
+	r->arch_known = perfdata_facts(r->pd)->arch;
 	if (perfdata_is_swapped(r->pd))
 		machine = UNWIND_OTHER;
-	else if (arch || regs)
-		machine = unwind_machine_of(arch, regs);
-	r->by_registers = regs != 0;
+	else if (r->arch_known || r->regs)
+		machine = unwind_machine_of(r->arch_known, r->regs);
 	r->no_unwinding = machine == UNWIND_OTHER;
 	pipeline_machine(&r->pipeline, machine);
 }
@@ -246,7 +245,7 @@ static void tell_machine(struct recording *r)
 	if (r->machine_told)
 		return;
 	r->machine_told = true;
-	if (r->by_registers && r->no_unwinding)
+	if (r->regs && r->no_unwinding)
 		notes_add(r->notes, "machine", 0,
 			  "stacks of user code are not unwound: the recording is of %s, and ptop "
 			  "knows the registers of x86_64 and aarch64",
