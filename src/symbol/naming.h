@@ -57,9 +57,9 @@ struct symbols {
 	bool kernel_known; /* kallsyms holds names */
 	bool kernel_missed;
 	uint64_t kernel_loaded_ns, kernel_wait_ns; /* symbols_reload_kernel() */
-	bool recorded, foreign; /* symbols_recorded() */
-	bool full_names;        /* symbols_full_names() */
-	bool timeless;          /* symbols_timeless() */
+	bool recorded, foreign;                    /* symbols_recorded() */
+	bool full_names;                           /* symbols_full_names() */
+	bool timeless;                             /* symbols_timeless() */
 	char kernel_why[160];
 	uint32_t generation, names_moved;
 	uint32_t pseudo[NR_PSEUDO_FRAMES], unknown;

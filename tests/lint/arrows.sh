@@ -83,7 +83,7 @@ BEGIN {
 	split($0, quoted, "\"")
 	header = quoted[2]
 	nr_includes++
-	if (folder == "")
+	if (folder == "" || header == "config.h") # which configure made
 		next
 	slash = index(header, "/")
 	from = slash ? substr(header, 1, slash - 1) : ""

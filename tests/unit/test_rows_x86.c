@@ -305,11 +305,20 @@ static void agrees(const char *path)
 	close(fd);
 }
 
+/* Programs of other machines, and those that sanitizers have had a hand in, are none to compare. */
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
+#define COMPARES 1
+#else
+#define COMPARES 0
+#endif
+
 static void the_c_library(void **state)
 {
 	Dl_info info;
 
 	(void)state;
+	if (!COMPARES)
+		skip();
 	assert_int_not_equal(dladdr((void *)gnu_get_libc_version, &info), 0);
 	agrees(info.dli_fname);
 }
@@ -317,6 +326,8 @@ static void the_c_library(void **state)
 static void this_program(void **state)
 {
 	(void)state;
+	if (!COMPARES)
+		skip();
 	agrees("/proc/self/exe");
 }
 
@@ -331,10 +342,8 @@ int main(void)
 		cmocka_unit_test(functions_behind_others),
 		cmocka_unit_test(hostile_bytes),
 		cmocka_unit_test(lengths),
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
 		cmocka_unit_test(the_c_library),
 		cmocka_unit_test(this_program),
-#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
