@@ -403,9 +403,8 @@ def run(namespace):
     """Runs the cases of a file, or those named on the command line, and exits."""
     sys.setrecursionlimit(20000)  # trees of deep recursions
     lock = ps._lock_machine()  # pylint: disable=protected-access
-    cases = [Case(f) for f in namespace.values() if callable(f) and hasattr(f, "case")]
-    if len(sys.argv) > 1:
-        cases = [c for c in cases if c.name in sys.argv[1:]]
+    functions = [f for f in namespace.values() if callable(f) and hasattr(f, "case")]
+    cases = [Case(f) for f in functions if len(sys.argv) == 1 or f.__name__ in sys.argv[1:]]
     start = time.monotonic()
     try:
         ps.need_perf()
