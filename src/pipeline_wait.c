@@ -2,7 +2,8 @@
 /*
  * Samples that wait: for rows to unwind by (held as records), for the name of their outermost
  * function (parked as frames).  What is held is unwound by what is mapped when the image has come;
- * so before a record changes that for their process, those samples must be out.
+ * so before a record changes that for their process, those samples must be out.  A mapping where
+ * nothing was, and a new name, change nothing for them.
  */
 #include <linux/perf_event.h>
 
@@ -77,11 +78,6 @@ void wait_retry(struct pipeline *pl)
 		retry(pl, 0);
 }
 
-static bool changes_mappings(const struct record *r)
-{
-	return r->type == RECORD_MMAP || r->type == RECORD_MMAP2 || r->type == RECORD_COMM;
-}
-
 static pid_t process_of(const struct record *r)
 {
 	return (pid_t)(r->type == RECORD_COMM ? r->comm.pid : r->mmap.pid);
@@ -94,7 +90,7 @@ bool wait_admits(struct pipeline *pl, const struct ordered *o)
 
 	if (!p->hold.entries.nr ||
 	    record_decode(&p->kinds.at[o->tag].layout, o->bytes, o->size, &r) != 0 ||
-	    !changes_mappings(&r) || !hold_has(&p->hold, process_of(&r)))
+	    !space_replaces(pl->space, &r) || !hold_has(&p->hold, process_of(&r)))
 		return true;
 	if (p->config.patient && images_wanting(pl->images))
 		return false;

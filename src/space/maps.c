@@ -49,6 +49,14 @@ const struct mapping *maps_find(const struct maps *m, uint64_t addr)
 	return i < m->nr && m->at[i].start <= addr ? &m->at[i] : NULL;
 }
 
+bool maps_overlap(const struct maps *m, uint64_t start, uint64_t end, uint32_t but)
+{
+	for (uint32_t i = m ? maps_lower(m, start) : 0; m && i < m->nr && m->at[i].start < end; i++)
+		if (m->at[i].image != but)
+			return true;
+	return false;
+}
+
 /* Makes *@m ours alone, with room for @wanted mappings. */
 static int maps_own(struct maps **m, uint32_t wanted)
 {

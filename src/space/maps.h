@@ -37,6 +37,9 @@ int maps_add(struct maps **m, const struct mapping *add, bool join, bool *ret_ne
 /* The mapping that holds @addr, or NULL. */
 const struct mapping *maps_find(const struct maps *m, uint64_t addr);
 
+/* Whether a mapping of another image than @but lies between @start and @end. */
+bool maps_overlap(const struct maps *m, uint64_t start, uint64_t end, uint32_t but);
+
 size_t maps_bytes(const struct maps *m);
 
 #endif

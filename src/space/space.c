@@ -395,6 +395,28 @@ void process_map(struct space *s, uint32_t process, const struct mapping *m)
 		s->on_image(s->image_ctx, m->image, p->pid, m->start, m->end);
 }
 
+static bool mmap_replaces(const struct space *s, const struct record_mmap *mm)
+{
+	const char *name = (const char *)mm->filename.at;
+	size_t size = mm->filename.size ? strnlen(name, mm->filename.size) : 0;
+	uint32_t process = process_find(s, (pid_t)mm->pid), but = NONE;
+	const struct process *p = process == NONE ? NULL : &s->processes.at[process];
+
+	if (!p || !(mm->prot & PROT_EXECUTE) || mm->is_data || mm->start + mm->len <= mm->start)
+		return false;
+	if (!(mm->has_inode && mm->ino) && !mm->has_build_id && name_is_anon(name, size))
+		but = p->anon_image;
+	return maps_overlap(p->maps, mm->start, mm->start + mm->len, but);
+}
+
+bool space_replaces(const struct space *s, const struct record *r)
+{
+	if (r->type == RECORD_COMM)
+		return r->comm.exec;
+	return (r->type == RECORD_MMAP || r->type == RECORD_MMAP2) &&
+	       r->cpumode != CPUMODE_KERNEL && mmap_replaces(s, &r->mmap);
+}
+
 static void apply_mmap(struct space *s, const struct record *r)
 {
 	const struct record_mmap *mm = &r->mmap;

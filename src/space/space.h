@@ -53,6 +53,12 @@ struct space *space_new(void);
 void space_free(struct space *s);
 
 /*
+ * Whether applying @r changes what addresses of its process that are mapped now resolve to: an
+ * exec, or a mapping over others (JIT code over JIT code changes nothing).
+ */
+bool space_replaces(const struct space *s, const struct record *r);
+
+/*
  * Applies FORK, EXIT, COMM, MMAP, MMAP2 (others are ignored).  New images are reported to the
  * hook below.
  */

@@ -7,6 +7,8 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "space/space.h"
@@ -458,6 +460,39 @@ static void scan_self(void **state)
 	assert_int_equal(marker(1), 2);
 }
 
+static bool mmap_replaces(struct space *s, uint64_t start, uint64_t len, const char *name)
+{
+	struct record r = { .type = RECORD_MMAP2, .cpumode = CPUMODE_USER };
+
+	r.mmap.pid = r.mmap.tid = 10;
+	r.mmap.start = start;
+	r.mmap.len = len;
+	r.mmap.prot = PROT_EXEC;
+	r.mmap.filename = (struct bytes){ (const uint8_t *)name, (uint32_t)strlen(name) + 1 };
+	return space_replaces(s, &r);
+}
+
+static void what_replaces(void **state)
+{
+	struct record r = { .type = RECORD_COMM };
+	struct space *s = *state;
+
+	assert_false(space_replaces(s, &r)); /* a thread's new name */
+	r.comm.exec = true;
+	assert_true(space_replaces(s, &r));
+	assert_false(mmap_replaces(s, 0x400000, 0x1000, "/bin/sh")); /* nobody knows the process */
+	do_mmap(s, 10, 0x400000, 0x2000, 0, 7, "/bin/sh", 1);
+	do_mmap(s, 10, 0x700000, 0x2000, 0, 0, "//anon", 2);
+	assert_false(mmap_replaces(s, 0x402000, 0x1000, "/lib/x.so"));
+	assert_false(mmap_replaces(s, 0x3ff000, 0x1000, "/lib/x.so"));
+	assert_true(mmap_replaces(s, 0x3ff000, 0x1001, "/lib/x.so"));
+	assert_true(mmap_replaces(s, 0x401000, 0x1000, "//anon"));
+	assert_false(mmap_replaces(s, 0x701000, 0x4000, "//anon"));
+	assert_true(mmap_replaces(s, 0x701000, 0x4000, "/lib/x.so"));
+	assert_true(mmap_replaces(s, 0x401000, 0x800000, "//anon"));
+	assert_false(mmap_replaces(s, 0x401000, UINT64_MAX - 0x1000, "//anon")); /* no range */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -475,6 +510,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(unknown_tasks, setup, teardown),
 		cmocka_unit_test_setup_teardown(hook_and_users, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_file_among_the_mappings, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_replaces, setup, teardown),
 		cmocka_unit_test_setup_teardown(scan_self, setup, teardown),
 	};
 
