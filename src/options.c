@@ -105,11 +105,11 @@ static int parse_rate(struct options *o, enum option_id id, const char *value, s
 	return 0;
 }
 
-/* "auto", "dwarf", "dwarf,16384", "fp", "none". */
+/* "auto", "dwarf", "dwarf,16384", "fp", "lbr", "none". */
 static int parse_call_graph(struct options *o, const char *value, struct reason *why)
 {
 	static const enum call_graph modes[] = { CALL_GRAPH_AUTO, CALL_GRAPH_DWARF, CALL_GRAPH_FP,
-						 CALL_GRAPH_NONE };
+						 CALL_GRAPH_LBR, CALL_GRAPH_NONE };
 	uint32_t bytes;
 	int choice = 0;
 

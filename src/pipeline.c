@@ -320,6 +320,26 @@ bool pipeline_unwind(struct pipeline *pl, const struct record *r, struct place *
 	return true;
 }
 
+/* The kernel's part by its chain, the user's by the calls that the processor recorded. */
+static struct walked walk_calls(struct pipeline *pl, const struct record *r)
+{
+	struct pipeline_private *p = pl->p;
+	bool user = r->cpumode == CPUMODE_USER;
+	struct walked w = { .end = STACK_CUT }; /* it may have kept no more */
+	struct place *outermost;
+
+	if (!user && r->sample.callchain.nr)
+		w.nr = chain_walk(pl->space, r, UINT32_MAX, p->places, MAX_FRAMES / 2).nr;
+	w.nr += chain_calls(pl->space, r, user, p->places + w.nr, MAX_FRAMES - w.nr);
+	if (!w.nr)
+		w.nr = chain_walk(pl->space, r, UINT32_MAX, p->places, MAX_FRAMES).nr;
+	outermost = &p->places[w.nr - 1];
+	if (outermost->image == IMAGE_KERNEL ||
+	    names_entry(pl->names, outermost->image, outermost->offset) == ENTRY_YES)
+		w.end = STACK_COMPLETE;
+	return w;
+}
+
 static struct frame frame_of(struct pipeline *pl, const struct record *r, const struct place *at)
 {
 	struct frame f = { .image = at->image, .offset = at->offset };
@@ -396,6 +416,8 @@ void pipeline_sample(struct pipeline *pl, const struct record *r, const void *by
 
 	if (kind->layout.sample_type & PERF_SAMPLE_STACK_USER)
 		w = walk_stack(pl, r);
+	else if (layout_has_calls(&kind->layout))
+		w = walk_calls(pl, r);
 	else
 		w = walk_chain(pl, r, kind);
 	held = (struct held){

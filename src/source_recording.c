@@ -103,6 +103,7 @@ static void show_event(struct session *s, size_t i)
 		.by_frequency = e->by_frequency,
 		.rate = e->sample_period,
 		.call_graph = e->layout.sample_type & PERF_SAMPLE_STACK_USER  ? CALL_GRAPH_DWARF
+			      : layout_has_calls(&e->layout)                  ? CALL_GRAPH_LBR
 			      : e->layout.sample_type & PERF_SAMPLE_CALLCHAIN ? CALL_GRAPH_FP
 									      : CALL_GRAPH_NONE,
 	};

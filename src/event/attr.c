@@ -117,6 +117,13 @@ void attr_add_stack(struct perf_event_attr *attr, uint32_t stack_bytes)
 	attr->sample_stack_user = stack_bytes;
 }
 
+void attr_add_calls(struct perf_event_attr *attr)
+{
+	attr->sample_type |= PERF_SAMPLE_BRANCH_STACK;
+	attr->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK |
+				   PERF_SAMPLE_BRANCH_NO_FLAGS | PERF_SAMPLE_BRANCH_NO_CYCLES;
+}
+
 struct perf_event_attr attr_sampling(const struct kernel_features *f, enum target_kind kind,
 				     const struct sampling *s)
 {
@@ -141,6 +148,10 @@ struct perf_event_attr attr_sampling(const struct kernel_features *f, enum targe
 	if (s->call_graph == CALL_GRAPH_DWARF && !attr.exclude_user) {
 		attr_add_stack(&attr, s->stack_bytes);
 		attr.exclude_callchain_user = 1; /* we unwind what it would guess */
+	}
+	if (s->call_graph == CALL_GRAPH_LBR && !attr.exclude_user) {
+		attr_add_calls(&attr);
+		attr.exclude_callchain_user = 1;
 	}
 	set_rate(&attr, s);
 	if (counts_each(s) && s->rate > 1)

@@ -49,6 +49,8 @@ bool counts_each(const struct sampling *s);
 
 /* Adds the user's registers and @stack_bytes of its stack to each sample. */
 void attr_add_stack(struct perf_event_attr *attr, uint32_t stack_bytes);
+/* Adds the calls of user code as the processor recorded them (LBR). */
+void attr_add_calls(struct perf_event_attr *attr);
 
 /* The event of @s, disabled, its precision at the most that was asked for (see attr_negotiate()).
  */

@@ -181,6 +181,21 @@ static int negotiate_on(struct sampler *sp, const struct task_list *tasks, const
 	return err;
 }
 
+/* Whether it is the processor's record of calls that cannot be had, and nothing else. */
+static bool only_calls_fail(struct sampler *sp, const struct task_list *tasks,
+			    const struct sampling *s)
+{
+	struct sampling plain = *s;
+	struct perf_event_attr attr;
+	pid_t tid;
+
+	if (s->call_graph != CALL_GRAPH_LBR)
+		return false;
+	plain.call_graph = CALL_GRAPH_FP;
+	attr = attr_sampling(&sp->features, sp->target.kind, &plain);
+	return negotiate_on(sp, tasks, &plain.event, &attr, &tid) == 0;
+}
+
 int cover_negotiate(struct sampler *sp, const struct task_list *tasks, struct sampling *s,
 		    struct perf_event_attr *ret, struct reason *why)
 {
@@ -208,6 +223,12 @@ int cover_negotiate(struct sampler *sp, const struct task_list *tasks, struct sa
 		kernel = false;
 		err = negotiate_on(sp, tasks, &wanted.event, &attr, &tid);
 	}
+	if (err && only_calls_fail(sp, tasks, &wanted))
+		return reason_set(
+			why, err,
+			"this machine records no calls for %s (--call-graph lbr needs the "
+			"counters of an Intel or AMD processor that do): use --call-graph auto",
+			wanted.event.name);
 	if (err)
 		return sampler_refuse(sp, err, &wanted.event, kernel, tid, why);
 	sampler_tell(sp, note.text);

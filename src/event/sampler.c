@@ -124,6 +124,8 @@ static int sampler_new(struct sampler **ret, const struct target *t, struct reas
 			attr.sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
 		if (bits & LAYOUT_STACK)
 			attr_add_stack(&attr, STACK_BYTES_DEFAULT);
+		if (bits & LAYOUT_CALLS)
+			attr_add_calls(&attr);
 		sp->layouts[bits] = layout_of(&attr);
 	}
 	sp->watermark = DEFAULT_WATERMARK;
@@ -400,6 +402,7 @@ uint8_t sampler_layout_bits(const struct perf_event_attr *attr)
 {
 	return (attr->sample_type & PERF_SAMPLE_CALLCHAIN ? LAYOUT_CALLCHAIN : 0) |
 	       (attr->sample_type & PERF_SAMPLE_STACK_USER ? LAYOUT_STACK : 0) |
+	       (attr->sample_type & PERF_SAMPLE_BRANCH_STACK ? LAYOUT_CALLS : 0) |
 	       (attr->sample_type & PERF_SAMPLE_PERIOD ? 0 : LAYOUT_NO_PERIOD);
 }
 

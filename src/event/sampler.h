@@ -37,6 +37,8 @@ enum call_graph {
 	CALL_GRAPH_NONE,
 	CALL_GRAPH_FP,    /* the kernel's frame pointer chain */
 	CALL_GRAPH_DWARF, /* user registers and a copy of the stack, unwound by ptop */
+	CALL_GRAPH_LBR,   /* the processor's record of calls (Intel's and AMD's LBR), user code only
+			   */
 };
 
 /* A copy of the stack in each sample: a multiple of 8, at most this (the record's size is 16 bits).

@@ -19,7 +19,8 @@ enum {
 	LAYOUT_CALLCHAIN = 1,
 	LAYOUT_NO_PERIOD = 2,
 	LAYOUT_STACK = 4,
-	NR_LAYOUTS = 8
+	LAYOUT_CALLS = 8, /* LBR */
+	NR_LAYOUTS = 16
 };
 
 /* Samplings whose records may still be in flight: their ids stay known. */

@@ -14,3 +14,9 @@ struct layout layout_of(const struct perf_event_attr *attr)
 		.sample_id_all = attr->sample_id_all,
 	};
 }
+
+bool layout_has_calls(const struct layout *l)
+{
+	return (l->sample_type & PERF_SAMPLE_BRANCH_STACK) &&
+	       (l->branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK);
+}

@@ -22,4 +22,7 @@ struct layout {
 struct perf_event_attr;
 struct layout layout_of(const struct perf_event_attr *attr);
 
+/* Samples tell the calls of user code as the processor recorded them. */
+bool layout_has_calls(const struct layout *l);
+
 #endif

@@ -3,6 +3,8 @@
 
 #include <linux/perf_event.h>
 
+#include "record/decode.h"
+
 static enum cpumode mode_of(uint64_t marker)
 {
 	switch (marker) {
@@ -56,4 +58,18 @@ struct chain chain_walk(struct space *s, const struct record *r, uint32_t max_st
 		places[c.nr++] = place_of(s, r->cpumode, r->sid.pid, r->sample.ip);
 	c.deep = c.nr >= max_stack;
 	return c;
+}
+
+uint32_t chain_calls(struct space *s, const struct record *r, bool inner, struct place *places,
+		     uint32_t max)
+{
+	const struct sample *sample = &r->sample;
+	uint32_t nr = 0;
+
+	if (max && (inner || sample->branches.nr))
+		places[nr++] = place_of(s, CPUMODE_USER, r->sid.pid,
+					inner ? sample->ip : sample_branch(sample, 0).to);
+	for (uint32_t i = 0; i < sample->branches.nr && nr < max; i++)
+		places[nr++] = place_of(s, CPUMODE_USER, r->sid.pid, sample_branch(sample, i).from);
+	return nr;
 }

@@ -27,4 +27,14 @@ struct chain {
 struct chain chain_walk(struct space *s, const struct record *r, uint32_t max_stack,
 			struct place *places, uint32_t max);
 
+/*
+ * The user's part of a stack as the processor recorded its calls (PERF_SAMPLE_BRANCH_CALL_STACK):
+ * where it is, then each call that is not back yet, innermost first.  @inner: it was in user code,
+ * at the sample's address; else the function that was called last is all that is known of it.
+ * Returns how many places were written, at most @max; there may have been more calls than a
+ * processor keeps (8 to 32).
+ */
+uint32_t chain_calls(struct space *s, const struct record *r, bool inner, struct place *places,
+		     uint32_t max);
+
 #endif

@@ -77,6 +77,7 @@ refuses 'delay' -d 0
 refuses 'delay' -d nan
 refuses 'delay' -d -1
 refuses 'delay' -d 1s
+refuses 'call-graph' --call-graph backwards
 refuses 'window' -w yesterday
 refuses 'count' -n 0
 refuses 'count' -n 1.5

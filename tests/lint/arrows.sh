@@ -13,7 +13,7 @@ event base record/layout.h
 ring base record/record.h record/source.h
 space base record/record.h
 image base
-unwind base record/record.h space image
+unwind base record/record.h record/decode.h space image
 symbol base space image record/record.h
 profile base record/record.h
 view base profile symbol/symbol.h symbol/symbols.h

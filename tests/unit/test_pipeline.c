@@ -170,6 +170,71 @@ static void test_return_addresses(void **state)
 	pipeline_done(&r.pl);
 }
 
+/*
+ * Calls that the processor recorded, innermost first; a sample of the kernel begins with the
+ * kernel's own frames, and of its user code the function called last is known.
+ */
+static void push_calls(struct rig *r, uint64_t time_ns, uint16_t mode, const uint64_t *chain,
+		       uint64_t nr)
+{
+	static const uint64_t calls[][2] = { { 0x400110, 0x400200 }, { 0x400010, 0x400100 } };
+	struct record_kind kind = {
+		.layout = { .sample_type = SAMPLE_TYPE | PERF_SAMPLE_BRANCH_STACK,
+			    .branch_sample_type = PERF_SAMPLE_BRANCH_USER |
+						  PERF_SAMPLE_BRANCH_CALL_STACK,
+			    .sample_id_all = true },
+		.event = 3,
+	};
+	struct build b = build_begin(RECORD_SAMPLE, mode, false);
+
+	build_u64(&b, EVENT_ID);
+	build_u64(&b, 0x400222);
+	build_u32(&b, PID);
+	build_u32(&b, PID);
+	build_u64(&b, time_ns);
+	build_u32(&b, 0);
+	build_u32(&b, 0);
+	build_u64(&b, 1000);
+	build_u64(&b, nr);
+	for (uint64_t i = 0; i < nr; i++)
+		build_u64(&b, chain[i]);
+	build_u64(&b, 2);
+	for (int i = 0; i < 2; i++) {
+		build_u64(&b, calls[i][0]); /* from */
+		build_u64(&b, calls[i][1]); /* to */
+		build_u64(&b, 0);
+	}
+	build_end(&b);
+	pipeline_push(&r->pl, 0, time_ns, b.at, (uint32_t)b.size, pipeline_kind(&r->pl, &kind));
+}
+
+static void test_recorded_calls(void **state)
+{
+	const uint64_t kernel[] = { (uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000010 };
+	/* Outermost first; the second stack shares the first two frames. */
+	const uint64_t expected[] = { 0x10, 0x110, 0x222, 0x200, 0xffffffff81000010 };
+	const struct stack_node *nodes;
+	size_t nr = 0;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	push_mmap(&r, 0, 0, 0x400000, "/bin/thing");
+	push_calls(&r, 1, PERF_RECORD_MISC_USER, NULL, 0);
+	push_calls(&r, 2, PERF_RECORD_MISC_KERNEL, kernel, 2);
+	finish(&r);
+	assert_int_equal(r.pl.counts.ends[STACK_CUT], 2); /* nobody knows that 0x400010 begins it */
+	nodes = stacks_nodes(r.pl.stacks);
+	for (size_t i = 1; i < stacks_count(r.pl.stacks); i++) {
+		if (nodes[i].image == IMAGE_PSEUDO)
+			continue;
+		assert_true(nr < 5);
+		assert_true(nodes[i].offset == expected[nr++]);
+	}
+	assert_int_equal(nr, 5);
+	pipeline_done(&r.pl);
+}
+
 static void test_ends(void **state)
 {
 	const uint64_t kernel[] = { (uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000010 };
@@ -334,6 +399,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_side_band_comes_first_by_time),
 		cmocka_unit_test(test_return_addresses),
+		cmocka_unit_test(test_recorded_calls),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_memory_files_keep_nothing_waiting),
 		cmocka_unit_test(test_losses_are_counted),
