@@ -105,7 +105,8 @@ void opener_serve(int socket)
 		unsigned nr_fds, nr;
 
 		got = loader_get(socket, &r, sizeof(r), fds, LOADER_FDS_MAX, &nr_fds);
-		if (got == -EINTR)
+		/* A receive that had its time: nobody wanted anything for a while. */
+		if (got == -EINTR || got == -EAGAIN)
 			continue;
 		if (got <= 0)
 			break;

@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "image/images.h"
 #include "image/open.h"
@@ -147,6 +148,42 @@ static void a_program_is_opened_and_read(void **state)
 	images_forget(b->images, 1);
 	images_forget(b->images, 2);
 	assert_int_equal(bed_count_descriptors(), before);
+}
+
+/* A worker's receive has a bound on its time; past it nothing is lost. */
+static void an_idle_worker_stays(void **state)
+{
+	struct timeval soon = { .tv_usec = 1000 };
+	struct worker_request r = { .magic = LOADER_MAGIC, .what = OPENER_FILE, .serial = 7 };
+	struct worker_message m = { 0 };
+	struct pollfd p = { .events = POLLIN };
+	int ends[2], fds[LOADER_FDS_MAX];
+	unsigned nr_fds;
+	pid_t worker;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	setsockopt(ends[1], SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof(soon));
+	worker = fork();
+	if (worker == 0) {
+		close(ends[0]);
+		opener_serve(ends[1]);
+		_exit(0);
+	}
+	close(ends[1]);
+	assert_int_equal(loader_get(ends[0], &m, sizeof(m), fds, LOADER_FDS_MAX, &nr_fds), 1);
+	assert_int_equal(m.says, WORKER_READY);
+	p.fd = ends[0];
+	assert_int_equal(poll(&p, 1, 30), 0); /* its end would be told */
+	strcpy(r.order.path, "/proc/self/exe");
+	assert_int_equal(loader_put(ends[0], &r, sizeof(r), NULL, 0), 0);
+	assert_int_equal(loader_get(ends[0], &m, sizeof(m), fds, LOADER_FDS_MAX, &nr_fds), 1);
+	assert_int_equal(m.says, WORKER_BEGINS);
+	assert_int_equal(loader_get(ends[0], &m, sizeof(m), fds, LOADER_FDS_MAX, &nr_fds), 1);
+	assert_int_equal(m.serial, 7);
+	loader_close_fds(fds, nr_fds);
+	close(ends[0]);
+	assert_int_equal(waitpid(worker, NULL, 0), worker);
 }
 
 /* What was seen is held: deleted, it still has names; another in its place gives none. */
@@ -338,6 +375,7 @@ int main(void)
 {
 #define WITH_BED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_idle_worker_stays),
 		WITH_BED(a_program_is_opened_and_read),
 		WITH_BED(what_was_seen_is_held),
 		WITH_BED(what_was_glimpsed_is_held),
