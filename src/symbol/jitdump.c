@@ -23,58 +23,27 @@ enum record_id { CODE_LOAD, CODE_MOVE, CODE_DEBUG_INFO, CODE_CLOSE };
 
 void jitdump_done(struct jitdump *d)
 {
-	vec_done(&d->at);
+	jitmap_done(&d->code);
 	strpool_free(d->names);
 	*d = (struct jitdump){ 0 };
 }
 
 size_t jitdump_bytes(const struct jitdump *d)
 {
-	return d->at.cap * sizeof(d->at.at[0]) + (d->names ? strpool_bytes(d->names) : 0);
-}
-
-/* The first code that ends after @addr. */
-static size_t first_after(const struct jitdump *d, uint64_t addr)
-{
-	size_t low = 0, high = d->at.nr;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (d->at.at[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return jitmap_bytes(&d->code) + (d->names ? strpool_bytes(d->names) : 0);
 }
 
 const struct jitdump_code *jitdump_find(const struct jitdump *d, uint64_t addr)
 {
-	size_t i = first_after(d, addr);
-
-	return i < d->at.nr && d->at.at[i].start <= addr ? &d->at.at[i] : NULL;
+	return jitmap_find(&d->code, addr);
 }
 
-/* Puts @nr pieces (0 or 1) in place of all that overlap [start, end): what was there is gone. */
+/* Puts @with, or nothing, in place of all that overlap [start, end): what was there is gone. */
 static void replace(struct jitdump *d, uint64_t start, uint64_t end,
 		    const struct jitdump_code *with)
 {
-	size_t first = first_after(d, start), last = first, nr = with ? 1 : 0;
-
-	while (last < d->at.nr && d->at.at[last].start < end)
-		last++;
-	if (vec_reserve(&d->at, d->at.nr + nr)) {
+	if (jitmap_replace(&d->code, start, end, with))
 		d->ended = true;
-		return;
-	}
-	if (last < d->at.nr)
-		memmove(d->at.at + first + nr, d->at.at + last,
-			(d->at.nr - last) * sizeof(d->at.at[0]));
-	if (with)
-		d->at.at[first] = *with;
-	d->at.nr -= last - first;
-	d->at.nr += nr;
 }
 
 static uint64_t u64_at(const uint8_t *bytes, size_t at)
@@ -100,7 +69,7 @@ static void put_code(struct jitdump *d, uint64_t start, uint64_t size, uint32_t 
 
 	if (!size || size > CODE_BYTES_MAX || start > UINT64_MAX - size)
 		return;
-	if (d->at.nr >= CODE_MAX)
+	if (d->code.nr >= CODE_MAX)
 		d->ended = true;
 	else
 		replace(d, code.start, code.end, &code);

@@ -15,17 +15,12 @@
 #include <stdint.h>
 
 #include "base/strpool.h"
-#include "base/vec.h"
 #include "image/images.h"
-
-struct jitdump_code {
-	uint64_t start, end;
-	uint32_t name; /* in `names` */
-};
+#include "symbol/jitmap.h"
 
 struct jitdump {
-	VEC(struct jitdump_code) at; /* sorted, not overlapping */
-	struct strpool *names;       /* NULL: none yet */
+	struct jitmap code;    /* by names in `names` */
+	struct strpool *names; /* NULL: none yet */
 	size_t name_bytes;
 	uint32_t records;
 	bool begun;    /* the header was read */

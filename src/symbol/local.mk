@@ -8,6 +8,7 @@ libptop_a_SOURCES += \
 	src/symbol/jit.c \
 	src/symbol/jitdump.c src/symbol/jitdump.h \
 	src/symbol/jitdump_file.c \
+	src/symbol/jitmap.c src/symbol/jitmap.h \
 	src/symbol/kallsyms.c src/symbol/kallsyms.h \
 	src/symbol/kallsyms_move.c \
 	src/symbol/ksymbols.c src/symbol/ksymbols.h \

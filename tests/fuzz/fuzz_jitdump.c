@@ -12,14 +12,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(const struct jitdump *d)
 {
-	for (size_t i = 0; i < d->at.nr; i++) {
-		const struct jitdump_code *code = &d->at.at[i];
+	uint64_t last = 0;
+	size_t nr = 0;
 
-		if (code->start >= code->end || (i && d->at.at[i - 1].end > code->start) ||
-		    jitdump_find(d, code->start) != code ||
-		    jitdump_find(d, code->end - 1) != code || !strpool_get(d->names, code->name)[0])
-			abort();
+	for (size_t i = 0; i < d->code.blocks.nr; i++) {
+		const struct jitmap_block *b = d->code.blocks.at[i];
+
+		for (size_t j = 0; j < b->nr; j++) {
+			const struct jitdump_code *code = &b->at[j];
+
+			if (code->start >= code->end || code->start < last ||
+			    jitdump_find(d, code->start) != code ||
+			    jitdump_find(d, code->end - 1) != code ||
+			    !strpool_get(d->names, code->name)[0])
+				abort();
+			last = code->end;
+		}
+		nr += b->nr;
 	}
+	if (nr != d->code.nr)
+		abort();
 }
 
 /* From an own copy of @given bytes at @at on, so that a read beyond is seen. */
