@@ -17,6 +17,37 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+/* What linux/magic.h has not got (kernel, fs/, ipc/, net/, security/). */
+#define APPARMORFS_MAGIC 0x5a3c69f0
+#define CONFIGFS_MAGIC 0x62656570
+#define FUSECTL_MAGIC 0x65735543
+#define MQUEUE_MAGIC 0x19800202
+#define NFSD_MAGIC 0x6e667364
+#define RPCPIPEFS_MAGIC 0x67596969
+
+bool open_is_stored(int fd)
+{
+	static const uint32_t made_up[] = {
+		PROC_SUPER_MAGIC,    SYSFS_MAGIC,          DEBUGFS_MAGIC,
+		TRACEFS_MAGIC,       SECURITYFS_MAGIC,     APPARMORFS_MAGIC,
+		SELINUX_MAGIC,       SMACK_MAGIC,          CGROUP_SUPER_MAGIC,
+		CGROUP2_SUPER_MAGIC, RDTGROUP_SUPER_MAGIC, BPF_FS_MAGIC,
+		CONFIGFS_MAGIC,      FUSECTL_MAGIC,        EFIVARFS_MAGIC,
+		PSTOREFS_MAGIC,      BINFMTFS_MAGIC,       NSFS_MAGIC,
+		MQUEUE_MAGIC,        NFSD_MAGIC,           RPCPIPEFS_MAGIC,
+		XENFS_SUPER_MAGIC,   OPENPROM_SUPER_MAGIC, USBDEVICE_SUPER_MAGIC,
+	};
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(made_up) / sizeof(made_up[0]); i++) {
+		if ((uint32_t)fs.f_type == made_up[i])
+			return false;
+	}
+	return true;
+}
+
 /* Takes @path_fd (O_PATH, or -errno) and gives a descriptor for reading the same file. */
 static int open_regular(int path_fd)
 {
@@ -28,7 +59,7 @@ static int open_regular(int path_fd)
 		return path_fd;
 	if (fstat(path_fd, &st) != 0) {
 		fd = -errno;
-	} else if (!S_ISREG(st.st_mode)) {
+	} else if (!S_ISREG(st.st_mode) || !open_is_stored(path_fd)) {
 		fd = -ENOEXEC;
 	} else {
 		snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Opening files named by other processes, safely: whatever the path leads to, nothing but a regular
- * file is ever opened (a FIFO could block, a device could act on being opened).
+ * file is ever opened (a FIFO could block, a device could act on being opened), and none that the
+ * kernel makes up (open_is_stored()).
  */
 #ifndef PTOP_IMAGE_OPEN_H
 #define PTOP_IMAGE_OPEN_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/reason.h"
@@ -29,6 +31,14 @@ int open_pin(const struct image_sight *sight, enum file_via *ret_via);
 
 /* The same file for reading, if it is the mapped one; as open_mapped(). Borrows @pin. */
 int open_pinned(int pin, const struct image_sight *sight, enum file_via via);
+
+/*
+ * Whether @fd (O_PATH will do) is of a file system that stores files.  Those of proc, sysfs,
+ * tracefs and others like them are regular to stat(2), but reading may take what is read away from
+ * others
+ * (/proc/kmsg, trace_pipe) or touch a device; and a symbolic link is enough to name one to us.
+ */
+bool open_is_stored(int fd);
 
 /* A directory that stands for the root of process @pid's view, for open_in_root(); our own for pid
  * 0. -errno. */

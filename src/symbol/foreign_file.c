@@ -148,7 +148,7 @@ static int open_held(int held, pid_t pid)
 		fd = -EREMOTEIO;
 	else if (fstat(held, &st))
 		fd = -errno;
-	else if (!S_ISREG(st.st_mode))
+	else if (!S_ISREG(st.st_mode) || !open_is_stored(held))
 		fd = -EINVAL;
 	else
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -167,6 +167,36 @@ static void without_build_id_the_crc_decides(void **state)
 }
 
 /* A FIFO in its place must not block, a link name must not leave its directory. */
+/* Regular files to stat(2), by a symbolic link: what reading them does is not ours to do. */
+static void what_the_kernel_makes_up_is_not_opened(void **state)
+{
+	static const char *const made_up[] = { "/proc/self/maps", "/sys/kernel/notes" };
+	struct elf_bytes program;
+	struct debug_clue clue;
+	int fd, fds[DEBUG_CANDIDATES_MAX];
+	char path[128], link[128];
+
+	(void)state;
+	stripped(&program, NULL, "link", 0);
+	fd = elf_bytes_fd(program.at, program.size);
+	assert_int_equal(debugfile_clue(fd, &clue, NULL), 0);
+	snprintf(path, sizeof(path), "%s/program", directory);
+	snprintf(link, sizeof(link), "%s/link", directory);
+	write_file("stored", &program);
+	assert_int_equal(symlink("stored", link), 0);
+	assert_int_equal(debugfile_candidates(&clue, fd, getpid(), path, fds), 1);
+	close(fds[0]);
+	for (size_t i = 0; i < sizeof(made_up) / sizeof(made_up[0]); i++) {
+		remove_file("link");
+		assert_int_equal(symlink(made_up[i], link), 0);
+		assert_int_equal(debugfile_candidates(&clue, fd, getpid(), path, fds), 0);
+	}
+	remove_file("link");
+	remove_file("stored");
+	close(fd);
+	elf_bytes_done(&program);
+}
+
 static void hostile_places(void **state)
 {
 	static const char *const links[] = { "../p.debug", "/etc/passwd", "..", ".", "" };
@@ -204,6 +234,7 @@ int main(void)
 		cmocka_unit_test(build_id_decides),
 		cmocka_unit_test(without_build_id_the_crc_decides),
 		cmocka_unit_test(hostile_places),
+		cmocka_unit_test(what_the_kernel_makes_up_is_not_opened),
 		cmocka_unit_test(a_file_with_symbols_needs_none),
 	};
 
