@@ -121,7 +121,8 @@ static void measure(struct asker *a, const struct ui_question *q, const struct q
 	uint64_t from = asker_from(a, q->from_ns);
 
 	*m = (struct ui_measure){
-		.seconds = q->to_ns > from ? (double)(q->to_ns - from) / 1e9 : 0,
+		/* All at one moment, or without times: there is no share of any time. */
+		.seconds = q->to_ns > from + 1 ? (double)(q->to_ns - from) / 1e9 : 0,
 		.nr_cpus = session_nr_cpus(s),
 		.idle_cpus = NAN,
 	};

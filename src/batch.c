@@ -152,6 +152,8 @@ static int print_last(struct batch *b)
 
 	settle_names(b->session, clock_ns() + SETTLE_NS, true);
 	pipeline_flush(b->session->pipeline);
+	if (b->nr && to_ns <= b->shown_ns)
+		return 0; /* played to where other records than samples were the last */
 	return print(b, to_ns);
 }
 

@@ -146,6 +146,12 @@ static void tell_status(struct live *v, uint64_t now_ns)
 	v->redraw = true;
 }
 
+static void set_delay(struct live *v, double seconds)
+{
+	v->delay_s = seconds;
+	loop_set_delay(&v->loop, session_pace(v->session, (uint64_t)(seconds * 1e9)));
+}
+
 /* What is to be said of a recording itself, once it is read. */
 static void tell_end(struct live *v)
 {
@@ -155,6 +161,7 @@ static void tell_end(struct live *v)
 	if (v->told || !s->ended_ns)
 		return;
 	v->told = true;
+	set_delay(v, v->delay_s); /* nothing is played any more */
 	(void)session_verdict(s, &why);
 	if (why.text[0])
 		notes_add(&s->notes, "verdict", s->ended_ns, "%s", why.text);
@@ -245,12 +252,6 @@ static void end_record(struct live *v)
 		return;
 	ui_message(v->ui, how.text, clock_ns());
 	v->redraw = true;
-}
-
-static void set_delay(struct live *v, double seconds)
-{
-	v->delay_s = seconds;
-	loop_set_delay(&v->loop, session_pace(v->session, (uint64_t)(seconds * 1e9)));
 }
 
 static void carry_out(struct live *v, uint64_t now_ns)

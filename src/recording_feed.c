@@ -237,6 +237,11 @@ static int take(struct recording *r, const struct perfdata_record *rec)
 		r->no_event++;
 		return 0;
 	}
+	if (rec->type == RECORD_SAMPLE && (rec->sid.have & PERF_SAMPLE_TIME) &&
+	    rec->sid.time_ns == UINT64_MAX) {
+		r->no_time++;
+		return 0;
+	}
 	if (rec->type == RECORD_SAMPLE && count_sample(r, rec))
 		return -ENOMEM;
 	return push(r, rec);

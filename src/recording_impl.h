@@ -41,6 +41,7 @@ struct recording {
 	VEC(int) kinds;             /* of the pipeline, by event; -1: not made yet */
 	VEC(uint64_t) samples;      /* by event */
 	uint64_t no_event;          /* samples of ids that no event has */
+	uint64_t no_time;           /* samples of a time that cannot be */
 	uint64_t first_ns, last_ns; /* of samples */
 	bool timed;                 /* some have a time */
 	struct map build_ids;       /* hash of a path -> entry of the recording's table + 1 */

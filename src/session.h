@@ -85,7 +85,7 @@ uint64_t session_reached(const struct session *s);
 
 /*
  * Refreshes are to be @delay_ns of the session's time apart: how far apart that is by the clock (a
- * recording may be played faster).
+ * recording may be played faster, until its end).
  */
 uint64_t session_pace(struct session *s, uint64_t delay_ns);
 

@@ -25,6 +25,9 @@
 /* Between refreshes of a recording that is played as fast as it goes. */
 #define PACE_LEAST_NS NS_PER_MS
 
+/* In a recording that is played, so many steps without any record are gone through as one. */
+#define EMPTY_STEPS_MOST 100
+
 /* Events from here on share an id in the store, whose ids are bytes. */
 enum { LAST_EVENT = QUERY_ANY_EVENT - 1 };
 
@@ -286,13 +289,32 @@ static int fd_of(const struct session *s)
 	return of(s)->recording.feed.fd;
 }
 
+/*
+ * Where the next step ends.  Who is asked has read no further than was needed for the step before,
+ * so what is known of the time to come does not depend on the speed either.
+ */
+static uint64_t next_step(const struct session *s)
+{
+	const struct recorded *p = of(s);
+	uint64_t next_ns, steps = 1;
+
+	if (!order_next_ns(s->pipeline->order, &next_ns) || next_ns > p->recording.feed.known_ns)
+		next_ns = p->recording.feed.known_ns;
+	if (next_ns != UINT64_MAX && next_ns > p->asked_ns)
+		steps = (next_ns - p->asked_ns) / p->step_ns;
+	if (steps <= EMPTY_STEPS_MOST)
+		steps = 1;
+	return p->asked_ns > UINT64_MAX - p->step_ns ? UINT64_MAX
+						     : p->asked_ns + steps * p->step_ns;
+}
+
 static uint64_t ask(struct session *s)
 {
 	struct recorded *p = of(s);
 
 	if (!is_played(s) || is_over(s))
 		return reached(s);
-	p->asked_ns += p->step_ns;
+	p->asked_ns = next_step(s);
 	return p->asked_ns;
 }
 
@@ -308,6 +330,10 @@ static void tell_losses(struct session *s)
 		notes_add(&s->notes, "no event", 0,
 			  "%" PRIu64 " samples are of events that the recording does not describe",
 			  r->no_event);
+	if (r->no_time)
+		notes_add(&s->notes, "no time", 0,
+			  "%" PRIu64 " samples have a time that cannot be, and are left out",
+			  r->no_time);
 	if (store_dropped(r->pipeline.store))
 		notes_add(&s->notes, "history", 0,
 			  "only the last part of the recording is held: --history MB holds more");
@@ -347,7 +373,7 @@ static uint64_t pace(struct session *s, uint64_t delay_ns)
 {
 	uint64_t by_clock;
 
-	if (!is_played(s))
+	if (!is_played(s) || is_over(s))
 		return delay_ns;
 	of(s)->step_ns = delay_ns;
 	by_clock = (uint64_t)((double)delay_ns / s->options->speed); /* 0: as fast as it goes */
@@ -435,7 +461,7 @@ static uint32_t nr_cpus(const struct session *s)
 
 static uint64_t dropped(const struct session *s)
 {
-	return of(s)->recording.no_event;
+	return of(s)->recording.no_event + of(s)->recording.no_time;
 }
 
 static int verdict(const struct session *s, struct reason *why)

@@ -537,6 +537,21 @@ bool order_pop(struct order *o, struct ordered *ret)
 	return true;
 }
 
+bool order_next_ns(const struct order *o, uint64_t *ret_ns)
+{
+	uint64_t next_ns = UINT64_MAX;
+
+	if (o->nr_heap)
+		next_ns = o->heap[0].time_ns;
+	if (o->strays.nr && o->strays.at[0].time_ns < next_ns)
+		next_ns = o->strays.at[0].time_ns;
+	if (o->late.nr)
+		next_ns = o->popped_ns;
+	if (o->pending)
+		*ret_ns = next_ns;
+	return o->pending != 0;
+}
+
 uint64_t order_late(const struct order *o)
 {
 	return o->nr_late;

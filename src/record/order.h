@@ -47,6 +47,9 @@ void order_bound(struct order *o, uint32_t source, uint64_t time_ns);
 
 bool order_pop(struct order *o, struct ordered *ret); /* false: nothing may leave yet */
 
+/* The time of what leaves next, were it bounded; false: there is nothing. */
+bool order_next_ns(const struct order *o, uint64_t *ret_ns);
+
 uint64_t order_late(const struct order *o);  /* records that came too late to be in order */
 size_t order_pending(const struct order *o); /* records inside */
 size_t order_pending_bytes(const struct order *o);

@@ -20,6 +20,7 @@ live_tests = \
 	tests/live/lost.py \
 	tests/live/modules.py \
 	tests/live/names.py \
+	tests/live/odd.py \
 	tests/live/quit.py \
 	tests/live/record.py \
 	tests/live/replay.py \

@@ -393,9 +393,39 @@ static void equal_times_by_arrival(void **state)
 	order_free(o);
 }
 
+/* What leaves next can be asked for, wherever it lies. */
+static void the_next_time_is_known(void **state)
+{
+	struct order *o = order_new(2);
+	uint64_t next_ns = 1;
+
+	(void)state;
+	assert_false(order_next_ns(o, &next_ns));
+	assert_int_equal(next_ns, 1);
+	for (uint64_t tag = 0; tag < 100; tag++)
+		push(o, 0, 1000 + tag, tag);
+	assert_true(order_next_ns(o, &next_ns));
+	assert_int_equal(next_ns, 1000);
+	push(o, 1, 900, 100);
+	assert_true(order_next_ns(o, &next_ns));
+	assert_int_equal(next_ns, 900);
+	push(o, 0, 800, 101); /* too far back for its queue */
+	assert_true(order_next_ns(o, &next_ns));
+	assert_int_equal(next_ns, 800);
+	order_bound(o, 0, 900);
+	order_bound(o, 1, 900);
+	pop_is(o, 800, 0, 101);
+	pop_is(o, 900, 1, 100);
+	push(o, 0, 700, 102); /* late: it leaves at once */
+	assert_true(order_next_ns(o, &next_ns));
+	assert_int_equal(next_ns, 900);
+	order_free(o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_next_time_is_known),
 		cmocka_unit_test(bounds_hold_back),
 		cmocka_unit_test(a_source_that_ended_holds_nothing_back),
 		cmocka_unit_test(time_zero_waits_for_all),
