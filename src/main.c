@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "batch.h"
 #include "config.h"
 #include "event/doctor.h"
@@ -22,7 +23,11 @@
 
 static int complain(const struct reason *why, int status)
 {
-	fprintf(stderr, "ptop: %s\n", why->text);
+	char text[2 * sizeof(why->text)];
+
+	/* Names of files are in it, and those may be anything. */
+	text_scrub(text, sizeof(text), why->text, strlen(why->text), false);
+	fprintf(stderr, "ptop: %s\n", text);
 	return status;
 }
 

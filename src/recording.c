@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/vec.h"
 #include "image/loader.h"
 #include "kept.h"
@@ -79,12 +80,14 @@ void recording_close(struct recording *r)
 int recording_verdict(const struct recording *r, struct reason *why)
 {
 	const char *text = perfdata_stopped(r->pd);
+	struct reason told;
 
 	why->text[0] = '\0';
 	if (!text[0])
 		return 0;
-	return reason_set(why, perfdata_damaged(r->pd) ? -EBADMSG : 0, "%s: %s", r->options->input,
-			  text);
+	reason_set(&told, 0, "%s: %s", r->options->input, text);
+	text_scrub(why->text, sizeof(why->text), told.text, strlen(told.text), false);
+	return perfdata_damaged(r->pd) ? -EBADMSG : 0;
 }
 
 /* A damaged recording may have any number of types: they are told apart up to a bound. */
