@@ -20,7 +20,8 @@
 #include "image/opener.h"
 
 #define TABLE_COPIED_MAX ((size_t)64 << 10) /* larger ones stay mapped */
-#define WANTED_MAX 256u                     /* places an image waits for; others come again */
+#define TABLE_COST_MAX (2 * INLINES_BYTES_MAX)
+#define WANTED_MAX 256u /* places an image waits for; others come again */
 #define IMAGES_OPEN_MAX 32u
 
 enum inlines_state {
@@ -99,13 +100,19 @@ static void make_room(struct images *im)
 /* ---- tables ------------------------------------------------------------------------------------
  */
 
+/* Its bytes and those of the parts that it is in. */
+static size_t table_cost(const struct inlines_header *h)
+{
+	return sizeof(struct inlines_table) + h->size + h->nr_spans * sizeof(struct inlines_part);
+}
+
 static void free_table(struct images *im, size_t index)
 {
 	struct inlines_table *t = im->inlines_tables.at[index];
 
 	im->inlines_tables.at[index] = im->inlines_tables.at[--im->inlines_tables.nr];
-	im->inlines_bytes -= t->bytes.size + sizeof(*t);
-	im->bytes -= t->bytes.size + sizeof(*t);
+	im->inlines_bytes -= table_cost(t->in.header);
+	im->bytes -= table_cost(t->in.header);
 	image_bytes_free(&t->bytes);
 	free(t);
 }
@@ -154,8 +161,8 @@ static struct inlines_table *keep_table(struct images *im, uint32_t id,
 			inlines_check(copy, a->size, &t->in);
 		}
 	}
-	im->inlines_bytes += t->bytes.size + sizeof(*t);
-	im->bytes += t->bytes.size + sizeof(*t);
+	im->inlines_bytes += table_cost(t->in.header);
+	im->bytes += table_cost(t->in.header);
 	return t;
 }
 
@@ -363,17 +370,19 @@ static void take_files(struct images *im, uint32_t id, const struct loader_answe
 static bool take_places(struct images *im, uint32_t id, const struct loader_answer *a)
 {
 	struct image_inlines *ii = im->at.at[id]->inlines;
-	struct inlines_table *t = keep_table(im, id, a);
-	const struct inlines_header *h;
-	int err = 0;
+	struct inlines_table *t;
+	int err;
 
+	if (table_cost(a->inlines.header) > TABLE_COST_MAX) {
+		fail(im, ii, "its inlined functions are too many");
+		return false;
+	}
+	t = keep_table(im, id, a);
 	if (t == NULL) {
 		fail(im, ii, "no memory for its inlined functions");
 		return false;
 	}
-	h = t->in.header;
-	for (uint32_t i = 0; i < h->nr_spans && err == 0; i++)
-		err = parts_add(&ii->parts, t->in.spans[i].start, t->in.spans[i].end, t);
+	err = parts_add_spans(&ii->parts, t->in.spans, t->in.header->nr_spans, t);
 	/* Whatever came, the place asked about is not asked about again. */
 	if (err == 0 && parts_find(&ii->parts, ii->asked) == NULL)
 		err = parts_add(&ii->parts, ii->asked, ii->asked + 1, NULL);

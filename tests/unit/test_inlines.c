@@ -21,6 +21,7 @@
 #include "image/inlines.h"
 #include "image/inlines_build.h"
 #include "image/inlines_kept.h"
+#include "image/inlines_parts.h"
 
 /* ---- the check ------------------------------------------------------------------------------- */
 
@@ -419,10 +420,80 @@ static void room_between_units(void **state)
 	close(fd);
 }
 
+/* ---- which table answers --------------------------------------------------------------------- */
+
+static struct inlines_table *table_of(uintptr_t number)
+{
+	return (struct inlines_table *)(number * 8);
+}
+
+/* Many at once become what they become one by one: who came first keeps a place. */
+static void spans_at_once_as_one_by_one(void **state)
+{
+	enum { PLACES = 4000, TABLES = 12 };
+	static struct inlines_table *owner[PLACES];
+	struct inlines_parts p = { 0 };
+	uint64_t seed = 88172645463325252ull;
+
+	(void)state;
+	for (uintptr_t t = 1; t <= TABLES; t++) {
+		struct inlines_span spans[PLACES];
+		uint32_t nr = 0;
+
+		for (uint64_t at = 0;; nr++) {
+			seed ^= seed << 13;
+			seed ^= seed >> 7;
+			seed ^= seed << 17;
+			spans[nr].start = at + seed % (t % 3 ? 9 : 900);
+			spans[nr].end = spans[nr].start + 1 + (seed >> 32) % 7;
+			at = spans[nr].end;
+			if (at > PLACES)
+				break;
+			for (uint64_t i = spans[nr].start; i < at; i++)
+				owner[i] = owner[i] != NULL ? owner[i] : table_of(t);
+		}
+		assert_int_equal(parts_add_spans(&p, spans, nr, table_of(t)), 0);
+		if (t == 5)
+			parts_drop(&p, table_of(2));
+		for (uint64_t i = 0; i < PLACES; i++) {
+			const struct inlines_part *part = parts_find(&p, i);
+
+			if (t == 5 && owner[i] == table_of(2))
+				owner[i] = NULL;
+			assert_ptr_equal(part != NULL ? part->table : NULL, owner[i]);
+		}
+		for (size_t i = 1; i < p.at.nr; i++)
+			assert_true(p.at.at[i - 1].end <= p.at.at[i].start);
+	}
+	vec_done(&p.at);
+}
+
+/* Units that lie among each other, as a file may have them: the second costs no more. */
+static void units_among_each_other(void **state)
+{
+	enum { SPANS = 300000 };
+	struct inlines_span *spans = calloc(SPANS, sizeof(*spans));
+	struct inlines_parts p = { 0 };
+
+	(void)state;
+	assert_non_null(spans);
+	for (uint64_t t = 0; t < 3; t++) {
+		for (uint64_t i = 0; i < SPANS; i++)
+			spans[i] = (struct inlines_span){ i * 12 + t * 4, i * 12 + t * 4 + 4 };
+		assert_int_equal(parts_add_spans(&p, spans, SPANS, table_of(t + 1)), 0);
+	}
+	assert_int_equal(p.at.nr, 3 * SPANS);
+	assert_ptr_equal(parts_find(&p, 12 * 1000 + 7)->table, table_of(2));
+	vec_done(&p.at);
+	free(spans);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(look_up),
+		cmocka_unit_test(spans_at_once_as_one_by_one),
+		cmocka_unit_test(units_among_each_other),
 		cmocka_unit_test(what_is_out_of_bounds_is_refused),
 		cmocka_unit_test_setup_teardown(dwarf_5_and_4, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(without_aranges, set_up, tear_down),
