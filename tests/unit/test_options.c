@@ -117,7 +117,10 @@ static void test_call_graph(void **state)
 	assert_int_equal(o.sampling.call_graph, CALL_GRAPH_FP);
 	options_done(&o);
 	expect_refused("--call-graph dwarf,65536", "bytes");
-	expect_refused("--call-graph lbr", "auto dwarf fp none");
+	assert_int_equal(parse(&o, "--call-graph lbr", &why), 0);
+	assert_int_equal(o.sampling.call_graph, CALL_GRAPH_LBR);
+	options_done(&o);
+	expect_refused("--call-graph branches", "auto dwarf fp lbr none");
 }
 
 static void test_command(void **state)
