@@ -82,7 +82,7 @@ int loop_init(struct loop *l, struct session *s, int input_fd, uint64_t first_re
 		.session = s,
 		.input_fd = input_fd,
 		.next_refresh_ns = first_refresh_ns,
-		.next_tidy_ns = first_refresh_ns,
+		.next_tidy_ns = clock_ns() + TIDY_NS,
 		.delay_ns = delay_ns,
 		.busy = true,
 	};

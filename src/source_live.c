@@ -36,6 +36,7 @@
 
 /* After ptop itself was stopped, losses count for nothing as long. */
 #define RESUME_NS NS_PER_S
+#define TIDY_ASKS_NS (NS_PER_S / 2)
 
 struct live_source {
 	struct pipeline pipeline;
@@ -47,6 +48,7 @@ struct live_source {
 	bool busy;                /* the last poll left work undone */
 	struct adapt adapt;
 	uint64_t rescanned_ns;
+	uint64_t asked_ns;       /* for a refresh */
 	uint64_t resumed_ns;     /* 0: ptop was never stopped */
 	uint64_t side_band_lost; /* as of the last look */
 };
@@ -292,6 +294,7 @@ static uint64_t ask(struct session *s)
 {
 	uint64_t now = clock_ns();
 
+	of(s)->asked_ns = now;
 	readers_nudge(of(s)->rings.readers);
 	return now;
 }
@@ -500,6 +503,9 @@ static void tidy(struct session *s)
 {
 	uint64_t now = clock_ns();
 
+	if (now - of(s)->asked_ns >=
+	    TIDY_ASKS_NS) /* refreshes are far apart: judge by all there is */
+		readers_nudge(of(s)->rings.readers);
 	look_after_rings(s, now);
 	look_after_side_band(s, now);
 	look_after_target(s, now);
