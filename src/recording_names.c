@@ -91,7 +91,8 @@ static void on_image(void *ctx, uint32_t image, pid_t pid, uint64_t start, uint6
 	struct recording *r = ctx;
 
 	(void)pid;
-	see_image(r, image, start, end);
+	if (images_state(r->pipeline.images, image) == IMAGE_UNSEEN)
+		see_image(r, image, start, end);
 }
 
 /* In pipe mode the host is told by records, which come before those of code. */
