@@ -58,11 +58,12 @@ static size_t mount_type(const char *line, size_t size, uint64_t id, const char 
 	return end ? (size_t)(end - *ret) : 0;
 }
 
-bool foreign_mount_waits(const char *bytes, size_t size, uint64_t id)
+bool foreign_mount_waits(const char *bytes, size_t size, uint64_t id, bool others_own)
 {
-	static const char *const fronts[] = { "fuse", "nfs",    "cifs",     "smb",
-					      "ceph", "afs",    "lustre",   "coda",
-					      "ncp",  "beegfs", "orangefs", "gluster" };
+	static const char *const fronts[] = { "fuse",    "nfs",      "cifs",  "smb",    "ceph",
+					      "9p",      "afs",      "ncp",   "lustre", "coda",
+					      "gluster", "orangefs", "beegfs" };
+	static const char overlay[] = "overlay";
 	const char *at = bytes, *end = bytes + size, *type;
 
 	while (at < end) {
@@ -77,7 +78,8 @@ bool foreign_mount_waits(const char *bytes, size_t size, uint64_t id)
 				return true;
 		}
 		if (len)
-			return false;
+			return others_own && len == sizeof(overlay) - 1 &&
+			       !memcmp(type, overlay, len);
 		at += line + 1;
 	}
 	return true;
@@ -102,6 +104,19 @@ static bool mount_id(int fd, uint64_t *ret)
 	return found;
 }
 
+/* Whether a process is in another user namespace than we; true where that is not told. */
+static bool is_of_others(pid_t pid)
+{
+	struct stat own, theirs;
+	char path[48];
+
+	if (!pid)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
+	return stat(path, &theirs) || stat("/proc/self/ns/user", &own) ||
+	       own.st_dev != theirs.st_dev || own.st_ino != theirs.st_ino;
+}
+
 bool foreign_waits(int fd, pid_t pid)
 {
 	char path[48] = "/proc/self/mountinfo", *bytes;
@@ -113,7 +128,7 @@ bool foreign_waits(int fd, pid_t pid)
 		snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)pid);
 	if (!mount_id(fd, &id) || parse_file(path, MOUNTS_BYTES_MAX, &bytes, &size))
 		return true;
-	waits = foreign_mount_waits(bytes, size, id);
+	waits = foreign_mount_waits(bytes, size, id, is_of_others(pid));
 	free(bytes);
 	return waits;
 }

@@ -34,8 +34,12 @@ int foreign_open(pid_t pid, const char *path, const char *name);
  */
 bool foreign_waits(int fd, pid_t pid);
 
-/* The same by the bytes of /proc/PID/mountinfo (proc_pid_mountinfo(5)) and the mount's id. */
-bool foreign_mount_waits(const char *bytes, size_t size, uint64_t id);
+/*
+ * The same by the bytes of /proc/PID/mountinfo (proc_pid_mountinfo(5)) and the mount's id.
+ * @others_own: the process is in another user namespace than we, where any user may mount an
+ * overlay over what waits.
+ */
+bool foreign_mount_waits(const char *bytes, size_t size, uint64_t id, bool others_own);
 
 /* A regular file of @uid or root. */
 bool foreign_trusted(const struct stat *st, uint32_t uid);

@@ -236,6 +236,7 @@ static void file_systems_that_may_not_answer(void **state)
 		"23 22 0:21 / /proc rw - proc proc rw\n"
 		"30 22 0:45 / /home/a/mnt rw shared:7 master:2 - fuse.sshfs a@b: rw\n"
 		"31 22 0:46 / /net\\040work rw - nfs4 server:/ rw\n"
+		"33 22 0:48 / / rw - overlay overlay rw,lowerdir=/a:/b\n"
 		"torn\n"
 		"32 22 0:47 / /tmp rw - tmpfs";
 	const size_t size = sizeof(mounts) - 1;
@@ -243,13 +244,16 @@ static void file_systems_that_may_not_answer(void **state)
 	int fd;
 
 	(void)state;
-	assert_false(foreign_mount_waits(mounts, size, 22));
-	assert_false(foreign_mount_waits(mounts, size, 23));
-	assert_true(foreign_mount_waits(mounts, size, 30));
-	assert_true(foreign_mount_waits(mounts, size, 31));
-	assert_true(foreign_mount_waits(mounts, size, 32)); /* not all of it is there */
-	assert_true(foreign_mount_waits(mounts, size, 99));
-	assert_true(foreign_mount_waits("", 0, 0));
+	assert_false(foreign_mount_waits(mounts, size, 22, false));
+	assert_false(foreign_mount_waits(mounts, size, 23, false));
+	assert_true(foreign_mount_waits(mounts, size, 30, false));
+	assert_true(foreign_mount_waits(mounts, size, 31, false));
+	assert_true(foreign_mount_waits(mounts, size, 32, false)); /* not all of it is there */
+	assert_true(foreign_mount_waits(mounts, size, 99, false));
+	assert_false(foreign_mount_waits(mounts, size, 33, false));
+	assert_true(foreign_mount_waits(mounts, size, 33, true)); /* over what, who knows */
+	assert_false(foreign_mount_waits(mounts, size, 22, true));
+	assert_true(foreign_mount_waits("", 0, 0, false));
 	snprintf(path, sizeof(path), "/tmp/ptop-foreign-%d", (int)getpid());
 	unlink(path);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
