@@ -72,7 +72,7 @@ static bool poll_until(struct session *s, bool (*done)(struct session *s))
 	while (!done(s)) {
 		if (clock_ns() > end_ns)
 			return false;
-		session_nudge(s);
+		session_ask(s);
 		if (!session_poll(s, clock_ns() + 4 * NS_PER_MS))
 			nanosleep(&nap, NULL);
 	}
@@ -88,14 +88,14 @@ static bool has_samples(struct session *s)
  * later. */
 static bool lost_agrees(struct session *s)
 {
-	uint64_t kernel = sampler_kernel_lost(s->sampler);
+	uint64_t kernel = sampler_kernel_lost(session_sampler(s));
 
 	return kernel > 0 && session_counts(s).lost == kernel;
 }
 
 static bool backed_off(struct session *s)
 {
-	session_tidy(s, clock_ns());
+	session_tidy(s);
 	return session_sampling(s)->rate < 20000;
 }
 
@@ -130,12 +130,12 @@ static void test_lost_is_what_the_kernel_lost(void **state)
 	if (options_parse(&o, 9, argv, &why) || session_open(&s, &o, &why))
 		fail_msg("%s", why.text);
 	assert_true(poll_until(&s, has_samples));
-	for (time_t i = 1; i < 10 && sampler_kernel_lost(s.sampler) < LOST_LEAST; i++)
+	for (time_t i = 1; i < 10 && sampler_kernel_lost(session_sampler(&s)) < LOST_LEAST; i++)
 		stand_still(i);
-	assert_true(sampler_kernel_lost(s.sampler) >= LOST_LEAST);
+	assert_true(sampler_kernel_lost(session_sampler(&s)) >= LOST_LEAST);
 	agrees = poll_until(&s, lost_agrees);
 	print_message("kernel lost %" PRIu64 ", ptop says %" PRIu64 ", of %" PRIu64 " samples\n",
-		      sampler_kernel_lost(s.sampler), session_counts(&s).lost,
+		      sampler_kernel_lost(session_sampler(&s)), session_counts(&s).lost,
 		      session_counts(&s).samples);
 	assert_true(agrees);
 	assert_false(says(&s, "cannot carry the rate"));
