@@ -44,8 +44,8 @@ struct cache_identity {
 struct cache_file {
 	struct cache_identity identity;
 	/* It is root's or our own, no other may write to it, and its file system is one that keeps
-	 * true times and owners: local, and not mounted nosuid (which says that its owners mean
-	 * nothing). */
+	 * true times and owners: local, not mounted nosuid (which says that its owners mean
+	 * nothing), and no overlay but those that we see ourselves. */
 	bool trusted;
 	/* It changed so long ago that another change would show. */
 	bool settled;

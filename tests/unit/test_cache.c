@@ -9,11 +9,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "image/cache.h"
@@ -204,6 +208,72 @@ static void files_are_judged(void **state)
 	assert_false(f.trusted);
 	close(fd);
 	assert_false(cache_file_read(-1, 0, &f));
+}
+
+/* In a child with mounts of its own: an overlay, and a file in it.  Its descriptor, told by a byte
+ * that it is there; the child goes with the other end of @talk. */
+static void overlay_in_child(const char *directory, int talk)
+{
+	char option[256], merged[96];
+	struct cache_file f = { 0 };
+	char byte = 0;
+	int fd;
+
+	snprintf(option, sizeof(option), "lowerdir=%s/low:%s/none", directory, directory);
+	snprintf(merged, sizeof(merged), "%s/merged", directory);
+	if (unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	    mount("overlay", merged, "overlay", 0, option) == 0) {
+		snprintf(merged, sizeof(merged), "%s/merged/file", directory);
+		fd = open(merged, O_RDONLY | O_CLOEXEC);
+		byte = cache_file_read(fd, 0, &f) && f.trusted ? 't' : 'n';
+	}
+	if (write(talk, &byte, 1) == 1)
+		(void)!read(talk, &byte, 1);
+	_exit(0);
+}
+
+static void overlays_of_others_are_not_believed(void **state)
+{
+	struct bed *b = *state;
+	char path[160], byte = 0;
+	struct cache_file f;
+	int talk[2], fd;
+	pid_t child;
+
+	snprintf(path, sizeof(path), "%s/merged", b->directory);
+	assert_int_equal(mkdir(path, 0755), 0);
+	snprintf(path, sizeof(path), "%s/none", b->directory);
+	assert_int_equal(mkdir(path, 0755), 0);
+	snprintf(path, sizeof(path), "%s/low", b->directory);
+	assert_int_equal(mkdir(path, 0755), 0);
+	snprintf(path, sizeof(path), "%s/low/file", b->directory);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, talk), 0);
+	child = fork();
+	if (child == 0) {
+		close(talk[0]);
+		overlay_in_child(b->directory, talk[1]);
+	}
+	close(talk[1]);
+	assert_int_equal(read(talk[0], &byte, 1), 1);
+	snprintf(path, sizeof(path), "/proc/%d/root%s/merged/file", (int)child, b->directory);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (byte != 0) {
+		assert_int_equal(byte, 't'); /* the child's own */
+		assert_true(fd >= 0);
+		assert_true(cache_file_read(fd, 0, &f));
+		assert_false(f.trusted);
+	}
+	if (fd >= 0)
+		close(fd);
+	close(talk[0]);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	if (byte == 0) {
+		print_message("no overlay can be mounted here\n");
+		skip();
+	}
 }
 
 /* Cut, changed, open to others, a link, of another key: removed, told once, made anew. */
@@ -434,6 +504,8 @@ int main(void)
 		WITH_BED(what_is_kept_is_found),
 		WITH_BED(a_key_tells_all_files),
 		cmocka_unit_test(files_are_judged),
+		cmocka_unit_test_setup_teardown(overlays_of_others_are_not_believed, set_up,
+						tear_down),
 		WITH_BED(what_is_not_right_is_removed),
 		WITH_BED(a_changed_table_is_refused),
 		WITH_BED(what_was_not_used_goes_first),
