@@ -152,19 +152,24 @@ static void set_delay(struct live *v, double seconds)
 	loop_set_delay(&v->loop, session_pace(v->session, (uint64_t)(seconds * 1e9)));
 }
 
-/* What is to be said of a recording itself, once it is read. */
+/* What is to be said of a recording itself, once it is read; the first line has its name. */
 static void tell_end(struct live *v)
 {
 	struct session *s = v->session;
+	const char *name = s->options->input;
+	size_t named = name ? strlen(name) : 0;
 	struct reason why;
+	const char *text = why.text;
 
 	if (v->told || !s->ended_ns)
 		return;
 	v->told = true;
 	set_delay(v, v->delay_s); /* nothing is played any more */
 	(void)session_verdict(s, &why);
-	if (why.text[0])
-		notes_add(&s->notes, "verdict", s->ended_ns, "%s", why.text);
+	if (named && !strncmp(text, name, named) && !strncmp(text + named, ": ", 2))
+		text += named + 2;
+	if (text[0])
+		notes_add(&s->notes, "verdict", s->ended_ns, "%s", text);
 }
 
 static void refresh(struct live *v)
@@ -404,5 +409,6 @@ int live_run(struct session *s, struct reason *why)
 	screen_close(v.screen);
 	if (tty_fd >= 0)
 		close(tty_fd);
-	return err;
+	/* A damaged recording fails here as in batch. */
+	return !err && s->ended_ns ? session_verdict(s, why) : err;
 }

@@ -135,8 +135,9 @@ static int parse_number(enum option_id id, const char *value, double least, doub
 	double x;
 
 	if (parse_seconds(value, &x) != 0 || x < least || x > most)
-		return reason_set(why, -EINVAL, "--%s %s: give a number from %g to %g",
-				  rows[id].name, value, least, most);
+		return reason_set(why, -EINVAL, "--%s %s: give a number from %.10g to %.10g%s",
+				  rows[id].name, value, least, most,
+				  id == OPTION_WINDOW ? ", or all" : "");
 	*ret = x;
 	return 0;
 }
@@ -188,7 +189,9 @@ static int parse_display(struct options *o, enum option_id id, const char *value
 	case OPTION_COUNT:
 	case OPTION_ROWS:
 		if (parse_u64(value, &n) != 0 || n > 1000000000 || (n == 0 && id == OPTION_COUNT))
-			return bad_value(why, id, value, "give a whole number");
+			return bad_value(why, id, value,
+					 id == OPTION_COUNT ? "give a whole number above 0"
+							    : "give a whole number");
 		if (id == OPTION_COUNT)
 			o->count = n;
 		else

@@ -27,8 +27,6 @@ int session_open(struct session *s, const struct options *o, struct reason *why)
 	err = loader_start(&s->loader, !o->no_sandbox, why);
 	if (err)
 		return err;
-	if (loader_weakness(s->loader)[0])
-		notes_add(&s->notes, "loader", clock_ns(), "%s", loader_weakness(s->loader));
 	/* A recording's files are nobody's but ours. */
 	err = o->input ? 0 : opener_start(&s->opener, why);
 	if (!err)
@@ -39,6 +37,8 @@ int session_open(struct session *s, const struct options *o, struct reason *why)
 		err = s->source->open(s, why);
 	if (err)
 		session_close(s);
+	else if (loader_weakness(s->loader)[0]) /* the newest: it stands on the screen */
+		notes_add(&s->notes, "loader", clock_ns(), "%s", loader_weakness(s->loader));
 	return err;
 }
 

@@ -78,8 +78,8 @@ refuses 'delay' -d nan
 refuses 'delay' -d -1
 refuses 'delay' -d 1s
 refuses 'call-graph' --call-graph backwards
-refuses 'window' -w yesterday
-refuses 'count' -n 0
+refuses 'window yesterday: .*1000000, or all' -w yesterday
+refuses 'count 0: give a whole number above 0' -n 0
 refuses 'count' -n 1.5
 refuses 'rows' -r many
 refuses 'min-percent' --min-percent 101
