@@ -217,7 +217,8 @@ static int push(struct recording *r, const struct perfdata_record *rec)
 	pipeline_push(&r->pipeline, f->source, time_ns, rec->bytes, rec->size, kind);
 	if (order_pending_bytes(r->pipeline.order) > PENDING_MOST && f->known_ns < f->most_ns) {
 		f->cut++;
-		f->known_ns += (f->most_ns - f->known_ns) / 2;
+		/* Rounded up: where all are of one moment they have to leave, too. */
+		f->known_ns += f->most_ns - f->known_ns - (f->most_ns - f->known_ns) / 2;
 	}
 	return 0;
 }
