@@ -187,6 +187,7 @@ static void see_times(struct session *s)
 	const struct recording *r = &of(s)->recording;
 	const struct perfdata_facts *facts = perfdata_facts(r->pd);
 	struct stat st;
+	uint64_t wall_ns;
 
 	if (!is_played(s) || !s->start_ns)
 		s->start_ns = r->first_ns;
@@ -196,8 +197,9 @@ static void see_times(struct session *s)
 	}
 	if (!s->ended_ns || !strcmp(s->options->input, "-") || stat(s->options->input, &st) != 0)
 		return;
-	s->start_unix_ns = (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec -
-			   (r->last_ns - r->first_ns);
+	wall_ns = (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
+	if (wall_ns > r->last_ns - r->first_ns)
+		s->start_unix_ns = wall_ns - (r->last_ns - r->first_ns);
 }
 
 /* Reads so much that the beginning of what is played is known. */

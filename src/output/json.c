@@ -312,7 +312,7 @@ static void put_window(struct build *b, json_t *o)
 	put(b, o, "event", string(b, r->event));
 	put(b, o, r->by_frequency ? "frequency_hz" : "period", integer(r->rate));
 	put(b, o, "exclude", strings(b, r->exclude, r->nr_exclude));
-	put(b, o, "start_s", real(r->start_s));
+	put(b, o, "start_s", real(r->start_s > 0 ? r->start_s : NAN));
 	put(b, o, "duration_s", real(r->duration_s));
 	put(b, o, "samples", integer(r->samples));
 	put(b, o, "weight", integer(r->weight));

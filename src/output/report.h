@@ -70,7 +70,7 @@ struct report {
 	const char *const *exclude; /* "kernel", "user", "idle", "self": what is left out */
 	size_t nr_exclude;
 
-	double start_s; /* Unix time at which the window begins */
+	double start_s; /* Unix time at which the window begins; 0: not known */
 	double duration_s;
 	uint64_t samples, weight;     /* 100 % */
 	double cpus;                  /* cores busy; NAN when the event does not measure time */

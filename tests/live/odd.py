@@ -47,8 +47,7 @@ def recording(records, features=()):
     path = os.path.join(ps.scratch_dir(), "made")
     data = b"".join(records)
     at = 104 + 8 + 152 + len(data) + 16 * len(features)
-    sections = bits = 0
-    sections = b""
+    sections, bits = b"", 0
     for number, body in sorted(features):
         bits |= 1 << number
         sections += struct.pack("<QQ", at, len(body))
@@ -77,6 +76,7 @@ def test_years_without_a_record_are_one_refresh():
         assert sum(r["samples"] for r in parts) == 200
         assert max(r["duration_s"] for r in parts if r["samples"]) < 0.2, parts
         assert abs(sum(r["duration_s"] for r in parts) - 3 * YEAR / NS) < 1, parts
+    assert seen[0][0]["start_s"] is None, "nothing tells it before the end"
     assert [r["samples"] for r in seen[0]] == [r["samples"] for r in seen[1]]
 
 
