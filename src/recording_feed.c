@@ -295,12 +295,19 @@ enum feed_state feed_work(struct recording *r, uint64_t before_ns, uint64_t unti
 	struct feed *f = &r->feed;
 
 	for (;;) {
-		release(r, f->known_ns < last_ns ? f->known_ns : last_ns);
+		/* A record that waits is borrowed from the order: until it is applied that is left
+		 * alone. */
+		bool crowded = pipeline_crowded(&r->pipeline);
+
+		if (!crowded)
+			release(r, f->known_ns < last_ns ? f->known_ns : last_ns);
 		f->idle = false;
 		if (pipeline_work(&r->pipeline, until_ns))
 			return FEED_MORE;
 		if (pipeline_crowded(&r->pipeline))
 			return FEED_WAITS;
+		if (crowded)
+			continue;
 		f->idle = true;
 		if (f->ended)
 			return end(r);
