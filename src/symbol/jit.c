@@ -11,24 +11,28 @@
 
 enum { NAME_BYTES_MAX = 512 };
 
-static bool jit_read(struct naming *n, size_t *left, uint64_t now_ns)
+/* Lines that are not in order make the whole map be gone over, so that counts, too. */
+static bool jit_read(struct symbols *sy, struct naming *n, uint64_t now_ns)
 {
-	size_t used = perfmap_file_read(n->jit, *left, now_ns);
+	size_t before = perfmap_bytes(&n->jit->map), used, cost;
 
+	if (sy->jit_bytes >= JIT_BYTES_MAX)
+		return false;
+	used = perfmap_file_read(n->jit, sy->jit_left, now_ns);
 	if (!used)
 		return false;
 	if (n->jit->restarted)
 		map_done(&n->symbols);
 	n->jit->missed = false;
-	*left -= used < *left ? used : *left;
+	sy->jit_bytes += perfmap_bytes(&n->jit->map) - before;
+	cost = used + n->jit->map.at.nr * sizeof(n->jit->map.at.at[0]);
+	sy->jit_left = cost + JIT_READ_LEAST < sy->jit_left ? sy->jit_left - cost : 0;
 	return true;
 }
 
 /* Begins with the map of @pid; false without memory. */
 static bool jit_start(struct symbols *sy, struct naming *n, pid_t pid)
 {
-	size_t left = JIT_READ_MAX;
-
 	n->jit = calloc(1, sizeof(*n->jit));
 	if (!n->jit || vec_push(&sy->jits, n->image)) {
 		free(n->jit);
@@ -36,8 +40,9 @@ static bool jit_start(struct symbols *sy, struct naming *n, pid_t pid)
 		return false;
 	}
 	n->jit->pid = pid;
-	jit_read(n, &left, 0);
-	n->jit->missed = left == 0;
+	if (sy->jit_left)
+		jit_read(sy, n, 0);
+	n->jit->missed = !sy->jit_left; /* the rest comes with the next refresh */
 	n->jit->due_ns = 0;
 	return true;
 }
@@ -97,18 +102,19 @@ bool jit_begins(const struct naming *n, uint64_t addr, uint64_t *ret)
 
 bool jit_refresh(struct symbols *sy, uint64_t now_ns)
 {
-	size_t left = JIT_READ_MAX, nr = sy->jits.nr;
+	size_t nr = sy->jits.nr;
 	bool changed = dumped_refresh(sy, now_ns);
 	int looks = 0;
 
-	for (size_t i = 0; i < nr && left && looks < JIT_LOOKS_MAX; i++) {
+	sy->jit_left = JIT_READ_MAX;
+	for (size_t i = 0; i < nr && sy->jit_left && looks < JIT_LOOKS_MAX; i++) {
 		struct naming *n = sy->namings.at[sy->jits.at[(sy->next_jit + i) % nr]];
 
 		if (!n->jit->missed || now_ns < n->jit->due_ns)
 			continue;
-		changed |= jit_read(n, &left, now_ns);
+		changed |= jit_read(sy, n, now_ns);
 		looks++;
-		if (looks == JIT_LOOKS_MAX || !left) {
+		if (looks == JIT_LOOKS_MAX || !sy->jit_left) {
 			sy->next_jit = (sy->next_jit + i + 1) % nr;
 			break;
 		}

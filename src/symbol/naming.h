@@ -13,11 +13,14 @@
 #include "symbol/symbols.h"
 
 enum {
-	PLACES_MAX = 4096,       /* functions "libfoo.so+0xoff" an image */
-	JIT_READ_MAX = 16 << 20, /* bytes of perf maps read at once */
-	JIT_LOOKS_MAX = 64,      /* perf maps looked at in one refresh */
-	DUMPS_MAX = 64,          /* dumps open at a time */
-	DUMP_KNOWN_MAX = 1 << 16 /* addresses of one that were named after their sample */
+	PLACES_MAX = 4096, /* functions "libfoo.so+0xoff" an image */
+	JIT_READ_MAX =
+		16 << 20, /* bytes of perf maps read, and gone over, from one refresh to the next */
+	JIT_READ_LEAST = 1 << 16,  /* less is not begun with: it could cut a line */
+	JIT_LOOKS_MAX = 64,        /* perf maps looked at in one refresh */
+	JIT_BYTES_MAX = 256 << 20, /* of all perf maps: then none is read further */
+	DUMPS_MAX = 64,            /* dumps open at a time */
+	DUMP_KNOWN_MAX = 1 << 16   /* addresses of one that were named after their sample */
 };
 
 /* A process's jitdump, as far as it was looked for. */
@@ -63,7 +66,9 @@ struct symbols {
 	char kernel_why[160];
 	uint32_t generation, names_moved;
 	uint32_t pseudo[NR_PSEUDO_FRAMES], unknown;
-	size_t next_jit; /* where the next refresh goes on */
+	size_t next_jit;  /* where the next refresh goes on */
+	size_t jit_left;  /* of JIT_READ_MAX, up to the next refresh */
+	size_t jit_bytes; /* of all perf maps */
 };
 
 /* symbols.c: symbols_load_kernel() and symbols_reload_kernel() from any such file. */

@@ -173,12 +173,26 @@ static size_t sweep(const struct perfmap_entry *in, size_t nr, struct heap *open
 	return nr_out;
 }
 
+/* The first @fresh of @in are sorted; sorts the others and writes all of them sorted to @out. */
+static void merge_sorted(struct perfmap_entry *in, size_t fresh, size_t nr,
+			 struct perfmap_entry *out)
+{
+	size_t old = 0, new = fresh;
+
+	qsort(in + fresh, nr - fresh, sizeof(*in), compare);
+	for (size_t i = 0; i < nr; i++) {
+		bool first = new == nr || (old < fresh && compare(&in[old], &in[new]) <= 0);
+
+		out[i] = first ? in[old++] : in[new ++];
+	}
+}
+
 /* Entries from @fresh on are new lines in their order; those before are sorted and older than all
- * of them. */
+ * of them: they are passed over once, not sorted again, for a few lines may come each second. */
 static int merge(struct perfmap *m, size_t fresh)
 {
 	struct heap open = { 0 };
-	struct perfmap_entry *out;
+	struct perfmap_entry *out, *sorted;
 	size_t nr = m->at.nr, i = fresh ? fresh : 1;
 
 	while (i < nr && m->at.at[i - 1].end <= m->at.at[i].start)
@@ -186,18 +200,21 @@ static int merge(struct perfmap *m, size_t fresh)
 	if (i >= nr) /* appended in order, as most are */
 		return 0;
 	out = malloc(2 * nr * sizeof(*out));
+	sorted = malloc(nr * sizeof(*sorted));
 	open.at = malloc(nr * sizeof(*open.at));
-	if (!out || !open.at) {
+	if (!out || !sorted || !open.at) {
 		free(out);
+		free(sorted);
 		free(open.at);
 		return -ENOMEM;
 	}
 	for (i = 0; i < fresh; i++)
 		m->at.at[i].line = 0;
-	qsort(m->at.at, nr, sizeof(m->at.at[0]), compare);
+	merge_sorted(m->at.at, fresh, nr, sorted);
 	m->at.cap = 2 * nr;
-	m->at.nr = sweep(m->at.at, nr, &open, out);
+	m->at.nr = sweep(sorted, nr, &open, out);
 	free(open.at);
+	free(sorted);
 	free(m->at.at);
 	m->at.at = out;
 	return 0;

@@ -24,6 +24,7 @@ struct symbols *symbols_new(const struct space *space, struct images *images)
 	sy->space = space;
 	sy->images = images;
 	sy->unknown = FUNCTION_NONE;
+	sy->jit_left = JIT_READ_MAX;
 	for (int i = 0; i < NR_PSEUDO_FRAMES; i++)
 		sy->pseudo[i] = FUNCTION_NONE;
 	snprintf(sy->kernel_why, sizeof(sy->kernel_why), "kernel names are not loaded");
@@ -439,8 +440,10 @@ void symbols_forget(struct symbols *sy, uint32_t image)
 	n = sy->namings.at[image];
 	if (n->pending)
 		list_remove(sy->pending.at, &sy->pending.nr, image);
-	if (n->jit)
+	if (n->jit) {
 		list_remove(sy->jits.at, &sy->jits.nr, image);
+		sy->jit_bytes -= perfmap_bytes(&n->jit->map);
+	}
 	list_remove(sy->dumps.at, &sy->dumps.nr, image);
 	sy->namings.at[image] = NULL;
 	naming_free(n);
