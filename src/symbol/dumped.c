@@ -33,6 +33,33 @@ size_t dumped_bytes(const struct naming_dump *d)
 	       (d->file ? sizeof(*d->file) + jitdump_bytes(&d->file->dump) : 0);
 }
 
+/* The memory of all dumps together is bounded; past that they are as they are. */
+static bool advance(struct symbols *sy, struct naming *n, uint64_t until_ns, uint64_t now_ns)
+{
+	struct jitdump_file *f = n->dump->file;
+	size_t before = jitdump_bytes(&f->dump);
+	bool on;
+
+	if (sy->dump_bytes >= DUMP_BYTES_MAX)
+		return false;
+	on = jitdump_advance(f, until_ns, now_ns);
+	sy->dump_bytes += jitdump_bytes(&f->dump) - before;
+	if (f->restarted)
+		map_done(&n->symbols);
+	f->restarted = false;
+	return on;
+}
+
+void dumped_forget(struct symbols *sy, struct naming *n)
+{
+	struct naming_dump *d = n->dump;
+
+	if (d && d->file)
+		sy->dump_bytes -= jitdump_bytes(&d->file->dump);
+	dumped_free(d);
+	n->dump = NULL;
+}
+
 static void open_dump(struct symbols *sy, struct naming *n, pid_t pid, const struct mapping *m)
 {
 	const struct image_key *key = space_image(sy->space, m->image);
@@ -51,14 +78,19 @@ static void open_dump(struct symbols *sy, struct naming *n, pid_t pid, const str
 
 	d->image = m->image;
 	if (d->file) {
+		sy->dump_bytes -= jitdump_bytes(&d->file->dump);
 		jitdump_close(d->file);
+		map_done(&n->symbols); /* by the old one's numbers of names */
+	}
+	if (d->listed) {
 		d->file = jitdump_open(&sight);
-		return; /* listed already */
+		return;
 	}
 	if (sy->dumps.nr >= DUMPS_MAX || vec_reserve(&sy->dumps, sy->dumps.nr + 1))
 		return;
 	d->file = jitdump_open(&sight);
-	if (d->file)
+	d->listed = d->file != NULL;
+	if (d->listed)
 		sy->dumps.at[sy->dumps.nr++] = n->image;
 }
 
@@ -96,7 +128,7 @@ uint32_t dumped_at(struct symbols *sy, struct naming *n, pid_t pid, uint64_t add
 {
 	if (!find_dump(sy, n, pid, time_ns))
 		return FUNCTION_NONE;
-	jitdump_advance(n->dump->file, sy->timeless ? UINT64_MAX : time_ns, time_ns);
+	advance(sy, n, sy->timeless ? UINT64_MAX : time_ns, time_ns);
 	return code_function(sy, n, addr);
 }
 
@@ -124,9 +156,10 @@ bool dumped_refresh(struct symbols *sy, uint64_t now_ns)
 	bool changed = false;
 
 	for (size_t i = 0; i < sy->dumps.nr; i++) {
-		struct naming_dump *d = sy->namings.at[sy->dumps.at[i]]->dump;
+		struct naming *n = sy->namings.at[sy->dumps.at[i]];
+		struct naming_dump *d = n->dump;
 
-		if (!d->missed || !d->file || !jitdump_advance(d->file, d->file->until_ns, now_ns))
+		if (!d->missed || !d->file || !advance(sy, n, d->file->until_ns, now_ns))
 			continue;
 		d->missed = false;
 		changed = true;

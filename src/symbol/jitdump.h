@@ -55,6 +55,7 @@ struct jitdump_file {
 	uint64_t due_ns;   /* the file is not looked at again before */
 	uint64_t until_ns; /* asked for up to then */
 	bool stuck;        /* the next record is not whole yet */
+	bool restarted;    /* it began anew: names' numbers mean others; the reader's to clear */
 	struct jitdump dump;
 };
 

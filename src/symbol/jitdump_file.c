@@ -95,6 +95,7 @@ static bool look(struct jitdump_file *f)
 	if (f->size < f->at) { /* begun anew */
 		jitdump_done(&f->dump);
 		f->at = 0;
+		f->restarted = true;
 	}
 	return f->size > f->at;
 }

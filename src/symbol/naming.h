@@ -16,17 +16,19 @@ enum {
 	PLACES_MAX = 4096, /* functions "libfoo.so+0xoff" an image */
 	JIT_READ_MAX =
 		16 << 20, /* bytes of perf maps read, and gone over, from one refresh to the next */
-	JIT_READ_LEAST = 1 << 16,  /* less is not begun with: it could cut a line */
-	JIT_LOOKS_MAX = 64,        /* perf maps looked at in one refresh */
-	JIT_BYTES_MAX = 256 << 20, /* of all perf maps: then none is read further */
-	DUMPS_MAX = 64,            /* dumps open at a time */
-	DUMP_KNOWN_MAX = 1 << 16   /* addresses of one that were named after their sample */
+	JIT_READ_LEAST = 1 << 16,   /* less is not begun with: it could cut a line */
+	JIT_LOOKS_MAX = 64,         /* perf maps looked at in one refresh */
+	JIT_BYTES_MAX = 256 << 20,  /* of all perf maps: then none is read further */
+	DUMPS_MAX = 64,             /* dumps open at a time */
+	DUMP_BYTES_MAX = 256 << 20, /* of all dumps: then none is read further */
+	DUMP_KNOWN_MAX = 1 << 16    /* addresses of one that were named after their sample */
 };
 
 /* A process's jitdump, as far as it was looked for. */
 struct naming_dump {
 	struct jitdump_file *file; /* NULL: none */
 	uint32_t image;            /* of the file; 0: none */
+	bool listed;               /* in symbols.dumps, once */
 	uint32_t maps;             /* the generation of the mappings it was looked for in */
 	uint64_t due_ns;           /* not looked for again before */
 	bool missed;               /* an address was asked for that has no name yet */
@@ -66,9 +68,10 @@ struct symbols {
 	char kernel_why[160];
 	uint32_t generation, names_moved;
 	uint32_t pseudo[NR_PSEUDO_FRAMES], unknown;
-	size_t next_jit;  /* where the next refresh goes on */
-	size_t jit_left;  /* of JIT_READ_MAX, up to the next refresh */
-	size_t jit_bytes; /* of all perf maps */
+	size_t next_jit;   /* where the next refresh goes on */
+	size_t jit_left;   /* of JIT_READ_MAX, up to the next refresh */
+	size_t jit_bytes;  /* of all perf maps */
+	size_t dump_bytes; /* of all jitdumps */
 };
 
 /* symbols.c: symbols_load_kernel() and symbols_reload_kernel() from any such file. */
@@ -127,6 +130,7 @@ uint32_t dumped_since(struct symbols *sy, struct naming *n, uint64_t addr);
 /* Reads on where names are missed; true when they may have changed. */
 bool dumped_refresh(struct symbols *sy, uint64_t now_ns);
 void dumped_free(struct naming_dump *d);
+void dumped_forget(struct symbols *sy, struct naming *n);
 size_t dumped_bytes(const struct naming_dump *d);
 
 #endif

@@ -445,6 +445,7 @@ void symbols_forget(struct symbols *sy, uint32_t image)
 		sy->jit_bytes -= perfmap_bytes(&n->jit->map);
 	}
 	list_remove(sy->dumps.at, &sy->dumps.nr, image);
+	dumped_forget(sy, n);
 	sy->namings.at[image] = NULL;
 	naming_free(n);
 }

@@ -6,7 +6,8 @@ check_PROGRAMS += \
 	tests/unit/test_perfmap \
 	tests/unit/test_symbols
 
-tests_unit_test_jit_SOURCES = tests/unit/test_jit.c tests/unit/space_records.h
+tests_unit_test_jit_SOURCES = tests/unit/test_jit.c tests/unit/jitdump_bytes.h \
+	tests/unit/space_records.h
 tests_unit_test_jit_LDADD = $(unit_LDADD)
 tests_unit_test_jitdump_SOURCES = tests/unit/test_jitdump.c tests/unit/jitdump_bytes.h
 tests_unit_test_jitdump_LDADD = $(unit_LDADD)

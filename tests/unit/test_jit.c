@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "symbol/naming.h"
+#include "unit/jitdump_bytes.h"
 #include "unit/space_records.h"
 
 static struct function_info info_of(struct symbols *sy, uint32_t image, uint64_t addr)
@@ -97,11 +98,66 @@ static void little_is_not_begun_with(void **state)
 	space_free(space);
 }
 
+static void write_dump(const char *path, const char *name)
+{
+	struct dump_bytes b = { 0 };
+	FILE *f = fopen(path, "we");
+
+	assert_non_null(f);
+	dump_header(&b, 0);
+	dump_load(&b, 1, 0x10000, 0x100, name);
+	assert_int_equal(fwrite(b.at, 1, b.size, f), b.size);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* A process may map one dump after the other, and some that are not there; forgotten, nothing of it
+ * is gone back to. */
+static void one_dump_after_the_other(void **state)
+{
+	static const char *const names[] = { "first", NULL, "third" };
+	const uint64_t second = 1000000000;
+	struct space *space = space_new();
+	struct images *images = images_new();
+	struct symbols *sy = symbols_new(space, images);
+	pid_t self = getpid();
+	char path[64];
+	uint32_t image;
+
+	(void)state;
+	assert_non_null(sy);
+	do_mmap(space, (uint32_t)self, 0x10000, 0x1000, 0, 0, "//anon", 1);
+	image = space_resolve(space, self, 0x10000).image;
+	for (unsigned i = 0; i < 3; i++) {
+		uint64_t time_ns = (i + 1) * second, place;
+
+		snprintf(path, sizeof(path), "/tmp/jit-%d%u.dump", (int)self, i);
+		unlink(path);
+		if (names[i])
+			write_dump(path, names[i]);
+		do_mmap(space, (uint32_t)self, 0x20000, 0x1000, 0, 0, path, time_ns);
+		place = symbols_place(sy, self, image, 0x10010, time_ns + second / 2);
+		assert_string_equal(info_of(sy, image, place).name, names[i] ? names[i] : "[jit]");
+		(void)info_of(sy, image, 0x10800); /* missed: to be looked for again */
+		symbols_refresh(sy, time_ns);
+		unlink(path);
+	}
+	assert_true(sy->dump_bytes > 0);
+	assert_int_equal(sy->dumps.nr, 1);
+	symbols_forget(sy, image);
+	assert_int_equal(sy->dumps.nr, 0);
+	assert_int_equal(sy->dump_bytes, 0);
+	symbols_refresh(sy, 9 * second);
+	symbols_free(sy);
+	images_free(images);
+	space_free(space);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(large_perf_maps_come_in_parts),
 		cmocka_unit_test(little_is_not_begun_with),
+		cmocka_unit_test(one_dump_after_the_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
