@@ -31,6 +31,8 @@
 #define DEADLINE_NS (600 * SECOND)
 /* Seconds in which debuginfod-find wants to see some progress. */
 #define PROGRESS_S "20"
+/* Seconds for a file, as DEADLINE_NS, where nobody is left to watch it. */
+#define WHOLE_S "600"
 #define SLOW_NS (15 * SECOND)
 #define SLOW_MAX 3u
 #define PATH_SIZE 4096u
@@ -113,6 +115,9 @@ static int copy_environment(struct debuginfod *d)
 	}
 	if (err == 0 && getenv("DEBUGINFOD_TIMEOUT") == NULL)
 		err = vec_push(&d->environment, "DEBUGINFOD_TIMEOUT=" PROGRESS_S);
+	/* Who is killed cannot end it. */
+	if (err == 0 && getenv("DEBUGINFOD_MAXTIME") == NULL)
+		err = vec_push(&d->environment, "DEBUGINFOD_MAXTIME=" WHOLE_S);
 	return err == 0 ? vec_push(&d->environment, NULL) : err;
 }
 

@@ -217,6 +217,7 @@ void image_open(struct images *im, uint32_t id)
 	struct reason why = { 0 };
 	int fd;
 
+	image_close(im, id); /* of another try, kept for its rows */
 	images_make_room(im);
 	image->tries++;
 	fd = image_open_again(im, image, &why);
