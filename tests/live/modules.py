@@ -181,7 +181,14 @@ def test_text_and_screen():
         terminal.resize(40, 10)
         terminal.wait_for(r"UNNAMED +MODULE")
         terminal.keys("Enter")
-        terminal.wait_for(r"to mend")
+        terminal.wait_for(r"names +none")
+        for _ in range(12):  # a line at a time: there is room for five
+            if "to mend" in terminal.screen():
+                break
+            before = terminal.screen()
+            terminal.keys("Down")
+            terminal.wait_for(lambda screen, seen=before: screen != seen)
+        assert "to mend" in terminal.screen(), terminal.frame()
         terminal.keys("Enter")
         terminal.wait_for(r"Enter detail")
         terminal.keys("2")

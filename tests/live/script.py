@@ -59,7 +59,7 @@ def has_all(own, theirs):
     """Whether each frame of theirs that lies in a file is in own, in the same order."""
     left = iter(frame[0] for frame in own)
     return all(frame[0] in left for frame in theirs
-               if frame[2].startswith(("/", "[kernel")))
+               if frame[2].startswith(("/", "[kernel")) and not frame[2].startswith("//"))
 
 
 def alike(own, theirs):
