@@ -139,8 +139,17 @@ static void one_dump_after_the_other(void **state)
 		assert_string_equal(info_of(sy, image, place).name, names[i] ? names[i] : "[jit]");
 		(void)info_of(sy, image, 0x10800); /* missed: to be looked for again */
 		symbols_refresh(sy, time_ns);
-		unlink(path);
 	}
+	/* The same file, begun anew. */
+	assert_int_equal(truncate(path, 0), 0);
+	(void)symbols_place(sy, self, image, 0x10010, 5 * second);
+	write_dump(path, "fourth");
+	assert_string_equal(
+		info_of(sy, image, symbols_place(sy, self, image, 0x10010, 6 * second)).name,
+		"fourth");
+	unlink(path);
+	snprintf(path, sizeof(path), "/tmp/jit-%d0.dump", (int)self);
+	unlink(path);
 	assert_true(sy->dump_bytes > 0);
 	assert_int_equal(sy->dumps.nr, 1);
 	symbols_forget(sy, image);
