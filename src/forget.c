@@ -9,6 +9,7 @@
 #define EVERY_NS (5 * NS_PER_S)
 #define FOLD_AFTER_NS (30 * NS_PER_S) /* dead tasks keep their own row as long */
 #define NODES_BEFORE_PRUNE 32768u
+#define IDS_BEFORE_TRIM 65536u
 
 void forget_done(struct forget *f)
 {
@@ -47,14 +48,15 @@ static void mark_images(struct forget *f, const struct pipeline *pl)
 }
 
 /* Forgets tasks, stacks and images that no sample held names any more. */
-static void trim(struct forget *f, struct pipeline *pl, struct park *park, uint64_t now_ns)
+static void trim(struct forget *f, struct pipeline *pl, struct park *park, uint64_t now_ns,
+		 uint64_t fold_after_ns)
 {
 	bool prune = stacks_count(pl->stacks) >
 		     f->nodes_kept + f->nodes_kept / 4 + NODES_BEFORE_PRUNE;
 
 	if (mark_used(f, pl, park))
 		return;
-	if (space_trim(pl->space, now_ns, FOLD_AFTER_NS, f->used_tasks.at, f->task_map.at) == 0) {
+	if (space_trim(pl->space, now_ns, fold_after_ns, f->used_tasks.at, f->task_map.at) == 0) {
 		store_rename(pl->store, NULL, f->task_map.at);
 		park_rename(park, f->task_map.at);
 	}
@@ -72,5 +74,18 @@ void forget(struct forget *f, struct pipeline *pl, struct park *park, uint64_t n
 	if (now_ns - f->last_ns < EVERY_NS)
 		return;
 	f->last_ns = now_ns;
-	trim(f, pl, park, now_ns);
+	trim(f, pl, park, now_ns, FOLD_AFTER_NS);
+}
+
+static size_t nr_ids(const struct pipeline *pl)
+{
+	return space_nr_tasks(pl->space) + space_nr_processes(pl->space) + stacks_count(pl->stacks);
+}
+
+void forget_recorded(struct forget *f, struct pipeline *pl, struct park *park)
+{
+	if (!store_dropped(pl->store) || nr_ids(pl) < 2 * f->ids_kept + IDS_BEFORE_TRIM)
+		return;
+	trim(f, pl, park, 0, UINT64_MAX);
+	f->ids_kept = nr_ids(pl);
 }

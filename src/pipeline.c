@@ -556,3 +556,12 @@ void pipeline_tidy(struct pipeline *pl, uint64_t now_ns)
 		p->sink.tidy(p->sink.ctx, now_ns);
 	forget(&p->forget, pl, &p->park, now_ns);
 }
+
+void pipeline_forget(struct pipeline *pl)
+{
+	struct pipeline_private *p = pl->p;
+
+	/* What is held names its process and images by numbers that are looked up later. */
+	if (!p->hold.entries.nr && !p->next.bytes)
+		forget_recorded(&p->forget, pl, &p->park);
+}

@@ -129,6 +129,9 @@ bool pipeline_crowded(const struct pipeline *pl);
  * nothing needs. */
 void pipeline_tidy(struct pipeline *pl, uint64_t now_ns);
 
+/* Of a recording, any time: forgets what only samples needed that are held no more. */
+void pipeline_forget(struct pipeline *pl);
+
 /* Samples parked and images still wanted: names shown now may get better. */
 bool pipeline_naming(const struct pipeline *pl);
 

@@ -309,6 +309,7 @@ enum feed_state feed_work(struct recording *r, uint64_t before_ns, uint64_t unti
 		if (crowded)
 			continue;
 		f->idle = true;
+		pipeline_forget(&r->pipeline);
 		if (f->ended)
 			return end(r);
 		if (f->known_ns >= before_ns)

@@ -338,6 +338,34 @@ static void test_tidy_keeps_answers(void **state)
 	pipeline_done(&r.pl);
 }
 
+/* Of a recording longer than the history, what only the dropped part named does not stay. */
+static void test_recordings_are_forgotten_with_their_samples(void **state)
+{
+	enum { BATCHES = 40, BATCH = 10000 };
+	uint64_t chain[] = { (uint64_t)PERF_CONTEXT_KERNEL, 0 }, time_ns = 0;
+	struct answer a;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	order_bound(r.pl.order, 1, UINT64_MAX);
+	for (int batch = 0; batch < BATCHES; batch++) {
+		for (int i = 0; i < BATCH; i++) {
+			chain[1] = 0xffffffff81000000 + 16 * ++time_ns;
+			push_sample(&r, 0, time_ns, PERF_RECORD_MISC_KERNEL, chain, 2);
+		}
+		order_bound(r.pl.order, 0, time_ns);
+		assert_false(pipeline_work(&r.pl, UINT64_MAX));
+		pipeline_forget(&r.pl);
+	}
+	assert_true(store_dropped(r.pl.store) > 0);
+	assert_true(stacks_count(r.pl.stacks) < BATCHES * BATCH * 3 / 4);
+	functions(&r, &a);
+	assert_int_equal(a.samples, store_count(r.pl.store));
+	answer_done(&a);
+	pipeline_done(&r.pl);
+}
+
 /* Samples that do not tell whose they are belong to a task without a name: none is the idle one. */
 static void test_samples_of_nobody(void **state)
 {
@@ -404,6 +432,7 @@ int main(void)
 		cmocka_unit_test(test_memory_files_keep_nothing_waiting),
 		cmocka_unit_test(test_losses_are_counted),
 		cmocka_unit_test(test_tidy_keeps_answers),
+		cmocka_unit_test(test_recordings_are_forgotten_with_their_samples),
 		cmocka_unit_test(test_samples_of_nobody),
 		cmocka_unit_test(test_groups_count_for_their_members),
 	};
