@@ -75,9 +75,14 @@ static void put_remedies(struct sheet *s, const struct ui_module *about, const s
 {
 	if (m->ends[STACK_CUT] * 100 >= stacks)
 		put(s, ROLE_PLAIN, "", "cut: --call-graph dwarf,65528 copies more of each stack");
-	if (m->ends[STACK_BROKEN] * 100 < stacks || about->kernel || !*about->path)
+	if (m->ends[STACK_BROKEN] * 100 < stacks || about->kernel)
 		return;
-	if (!strcmp(about->rows, "-"))
+	if (!strncmp(about->name, "[jit]", 5))
+		put(s, ROLE_PLAIN, "",
+		    "broken: code made without frame pointers; java keeps them with -XX:+PreserveFramePointer");
+	else if (!*about->path)
+		return;
+	else if (!strcmp(about->rows, "-"))
 		put(s, ROLE_PLAIN, "",
 		    "broken: code built without -fno-omit-frame-pointer; --call-graph dwarf needs none");
 	else if (strcmp(about->rows, "wait") != 0)

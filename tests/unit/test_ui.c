@@ -146,6 +146,22 @@ static void test_callers_of_a_function(void **state)
 	bed_free(b);
 }
 
+static void test_modules_of_jit_code(void **state)
+{
+	struct ui_options options = bed_options();
+	struct bed *b = bed_new(&options);
+
+	(void)state;
+	BED_SAMPLE(b, b->now_ns - SECOND, 1, SAMPLE_USER | STACK_BROKEN << SAMPLE_END_SHIFT, 20,
+		   JIT);
+	bed_status(b);
+	bed_refresh(b);
+	bed_type(b, "4");
+	assert_true(bed_shows(b, "100.0% broken"));
+	assert_true(bed_shows(b, "code made without frame pointers; java keeps them with"));
+	bed_free(b);
+}
+
 static void test_modules(void **state)
 {
 	struct bed *b = loaded();
@@ -460,15 +476,16 @@ static void test_no_samples(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_views),    cmocka_unit_test(test_windows),
-		cmocka_unit_test(test_zero),     cmocka_unit_test(test_moving_and_folding),
-		cmocka_unit_test(test_hottest),  cmocka_unit_test(test_callers_of_a_function),
-		cmocka_unit_test(test_modules),  cmocka_unit_test(test_search),
-		cmocka_unit_test(test_grouping), cmocka_unit_test(test_cursor_follows),
-		cmocka_unit_test(test_pause),    cmocka_unit_test(test_sort),
-		cmocka_unit_test(test_pages),    cmocka_unit_test(test_notes_are_read),
-		cmocka_unit_test(test_table),    cmocka_unit_test(test_random_keys),
-		cmocka_unit_test(test_deep),     cmocka_unit_test(test_no_samples),
+		cmocka_unit_test(test_views),          cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_zero),           cmocka_unit_test(test_moving_and_folding),
+		cmocka_unit_test(test_hottest),        cmocka_unit_test(test_callers_of_a_function),
+		cmocka_unit_test(test_modules),        cmocka_unit_test(test_modules_of_jit_code),
+		cmocka_unit_test(test_search),         cmocka_unit_test(test_grouping),
+		cmocka_unit_test(test_cursor_follows), cmocka_unit_test(test_pause),
+		cmocka_unit_test(test_sort),           cmocka_unit_test(test_pages),
+		cmocka_unit_test(test_notes_are_read), cmocka_unit_test(test_table),
+		cmocka_unit_test(test_random_keys),    cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_no_samples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,9 +36,23 @@ static const struct bed_function bed_functions[BED_FUNCTIONS] = {
 	{ "行ロックを待つ", "mysqld", false, false },
 	{ "memcpy", "libc.so.6", false, false },
 	{ "do_idle", "[kernel]", true, false },
+	[BED_FUNCTIONS - 1] = { "int Work.sum(int)", "[jit]", false, false },
 };
 
-enum { START, HANDLE, DISPATCH, SEND, ENTRY, TCP, RAW, WIDE, MEMCPY, IDLE, DEEP };
+enum {
+	START,
+	HANDLE,
+	DISPATCH,
+	SEND,
+	ENTRY,
+	TCP,
+	RAW,
+	WIDE,
+	MEMCPY,
+	IDLE,
+	DEEP,
+	JIT = BED_FUNCTIONS - 1
+};
 
 struct bed {
 	struct ui *ui;
@@ -52,7 +66,7 @@ struct bed {
 	unsigned requeries;
 };
 
-enum { BED_KERNEL = 1, BED_LIBC = 3, BED_MYSQLD, BED_DEEP };
+enum { BED_KERNEL = 1, BED_LIBC = 3, BED_MYSQLD, BED_DEEP, BED_JIT };
 
 static inline uint32_t bed_image(uint32_t function)
 {
@@ -62,6 +76,7 @@ static inline uint32_t bed_image(uint32_t function)
 		return BED_DEEP;
 	return !strcmp(module, "[kernel]") ? BED_KERNEL
 	       : !strcmp(module, "mysqld") ? BED_MYSQLD
+	       : !strcmp(module, "[jit]")  ? BED_JIT
 					   : BED_LIBC;
 }
 
@@ -79,6 +94,8 @@ static inline void bed_module(void *ctx, uint32_t image, struct ui_module *ret)
 				 "it has no .eh_frame", "yes", "", "", false, false },
 		[BED_DEEP] = { "deep.so", "/opt/deep/deep.so", "", "wait", "the file is being read",
 			       "wait", "", "-", "", "", false, false },
+		[BED_JIT] = { "[jit] java[4242]", "", "", "perf map", "", "-", "", "-", "", "",
+			      false, false },
 	};
 
 	(void)ctx;
