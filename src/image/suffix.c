@@ -4,16 +4,22 @@
 #include <stdbool.h>
 #include <string.h>
 
-static bool is_word(const char *at, size_t len)
+/* Is it such a word?  Some come with a number only: without, runtime.clone is a function of Go. */
+static bool is_word(const char *at, size_t len, bool numbered)
 {
-	static const char *const words[] = {
-		"cold", "warm",       "part",  "isra",        "constprop", "lto_priv",
-		"llvm", "localalias", "clone", "specialized", "__uniq",    "abi0",
+	static const struct {
+		const char *text;
+		bool bare; /* comes without a number, too */
+	} words[] = {
+		{ "cold", true },       { "warm", true },      { "localalias", true },
+		{ "abi0", true },       { "part", false },     { "isra", false },
+		{ "constprop", false }, { "lto_priv", false }, { "llvm", false },
+		{ "clone", false },     { "__uniq", false },   { "specialized", false },
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strlen(words[i]) == len && !memcmp(at, words[i], len))
-			return true;
+		if (strlen(words[i].text) == len && !memcmp(at, words[i].text, len))
+			return numbered || words[i].bare;
 	}
 	return false;
 }
@@ -57,7 +63,7 @@ static size_t word_start(const char *name, size_t len)
 		end = at;
 		at = last_part(name, end);
 	}
-	return at < end && at > 0 && is_word(name + at + 1, end - at - 1) ? at : len;
+	return at < end && at > 0 && is_word(name + at + 1, end - at - 1, end < len) ? at : len;
 }
 
 size_t suffix_start(const char *name, size_t len)
