@@ -247,7 +247,7 @@ int history_begin(struct history_job *job, const struct session *s, struct reaso
 {
 	time_t wall = time(NULL);
 	struct tm tm;
-	int fd;
+	int fd, err;
 
 	if (job->pid)
 		return reason_set(why, -EBUSY, "%s is being written", job->path);
@@ -257,13 +257,14 @@ int history_begin(struct history_job *job, const struct session *s, struct reaso
 	if (fd < 0)
 		return reason_set(why, fd, "cannot write %s: %s", job->path, strerror(-fd));
 	job->pid = fork();
+	err = job->pid < 0 ? -errno : 0;
 	if (job->pid == 0)
 		work(s, fd);
 	close(fd);
-	if (job->pid < 0) {
+	if (err) {
 		job->pid = 0;
 		(void)unlink(job->path);
-		return reason_set(why, -errno, "cannot write %s: %s", job->path, strerror(errno));
+		return reason_set(why, err, "cannot write %s: %s", job->path, strerror(-err));
 	}
 	return 0;
 }
