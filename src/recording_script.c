@@ -155,7 +155,7 @@ static void fill_head(struct recording *r, const struct record *record, char nob
 	s->has_tid = id->have & PERF_SAMPLE_TID;
 	s->tid = s->has_tid ? (int32_t)id->tid : -1;
 	snprintf(nobody, 16, ":%d", s->tid);
-	s->comm = id->pid || id->tid || !s->has_tid ? nobody : "swapper";
+	s->comm = id->tid || !s->has_tid ? nobody : "swapper"; /* 0 of a thread that ends, too */
 	if (s->tid != -1 &&
 	    space_task_info(space, space_task(space, (pid_t)id->pid, (pid_t)id->tid), &task) &&
 	    strncmp(task.comm, "?[", 2) != 0)
