@@ -137,12 +137,13 @@ static void print_second_line(struct page *p)
 		fprintf(p->f, "note: %s\n", clean(p, r->notes[i]));
 }
 
-static void print_shares(struct page *p, const struct row *row)
+static void print_shares(struct page *p, const struct row *row, bool with_self)
 {
 	const struct report *r = p->r;
 
-	fprintf(p->f, "%6.1f%% %6.1f%%", report_percent(row->total, r->weight),
-		report_percent(row->self, r->weight));
+	fprintf(p->f, "%6.1f%%", report_percent(row->total, r->weight));
+	if (with_self)
+		fprintf(p->f, " %6.1f%%", report_percent(row->self, r->weight));
 	if (isfinite(r->cpus))
 		fprintf(p->f, " %6.2f",
 			r->weight ? r->cpus * (double)row->total / (double)r->weight : 0);
@@ -166,7 +167,7 @@ static void print_row(struct page *p, const struct row *row)
 	size_t columns = text_width(name);
 	char blanks[NAME_COLUMNS_MAX + 3];
 
-	print_shares(p, row);
+	print_shares(p, row, true);
 	fprintf(p->f, "  %s", name);
 	snprintf(blanks, sizeof(blanks), "%*s",
 		 columns < p->name_columns ? (int)(p->name_columns - columns) + 2 : 2, "");
@@ -211,15 +212,18 @@ static void print_outline(struct page *p)
 {
 	const struct answer *a = p->r->outline;
 	uint32_t i = a->first;
+	/* What a caller did itself is no part of how often it called. */
+	bool with_self = a->orientation != QUERY_CALLERS;
 	const char *name;
 
-	fprintf(p->f, "\n  TOTAL    SELF%s  FUNCTION\n", isfinite(p->r->cpus) ? "   CPUs" : "");
+	fprintf(p->f, "\n  TOTAL%s%s  FUNCTION\n", with_self ? "    SELF" : "",
+		isfinite(p->r->cpus) ? "   CPUs" : "");
 	while (i != NO_ROW) {
 		const struct row *row = &a->rows[i];
 		bool shown = report_percent(row->total, p->r->weight) >= p->r->min_percent;
 
 		if (shown) {
-			print_shares(p, row);
+			print_shares(p, row, with_self);
 			name = clean(p, row_name(p->r, row));
 			fprintf(p->f, "  %*s%s", (int)(row->depth < 200 ? row->depth * 2 : 400), "",
 				name);

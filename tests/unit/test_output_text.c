@@ -86,6 +86,27 @@ static void test_text(void **state)
 				     " 100.0%    0.0%   2.50  start                 app\n\n");
 }
 
+static void test_text_outlines(void **state)
+{
+	struct bed *b = *state;
+	struct answer callers = *b->report.tree;
+
+	b->report.min_percent = 25;
+	b->report.outline = b->report.tree;
+	expect_text(&b->report, HEAD "  TOTAL    SELF   CPUs  FUNCTION\n"
+				     " 100.0%    0.0%   2.50  start  app\n"
+				     "  60.0%   30.0%   1.50    work  app\n"
+				     "  30.0%   30.0%   0.75      leaf  libc.so.6\n"
+				     "  40.0%   20.0%   1.00    rest  app\n\n");
+	callers.orientation = QUERY_CALLERS;
+	b->report.outline = &callers;
+	expect_text(&b->report, HEAD "  TOTAL   CPUs  FUNCTION\n"
+				     " 100.0%   2.50  start  app\n"
+				     "  60.0%   1.50    work  app\n"
+				     "  30.0%   0.75      leaf  libc.so.6\n"
+				     "  40.0%   1.00    rest  app\n\n");
+}
+
 static void test_text_rows_and_groups(void **state)
 {
 	struct bed *b = *state;
@@ -288,6 +309,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_text),
 		T(test_text_modules),
+		T(test_text_outlines),
 		T(test_text_rows_and_groups),
 		T(test_text_without_time),
 		T(test_text_of_nothing),
