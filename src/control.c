@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "clock.h"
 
 void control_done(struct control *c)
 {
@@ -189,10 +190,40 @@ static int wanted_sampling(struct control *c, const struct ui_control *wish, str
 	}
 }
 
+/* The next way to find stacks that can be had here, and says which it is. */
+static int next_call_graph(struct control *c, struct reason *why)
+{
+	static const struct {
+		enum call_graph mode;
+		const char *name;
+	} ways[] = {
+		{ CALL_GRAPH_DWARF, "by unwind tables (dwarf)" },
+		{ CALL_GRAPH_FP, "by frame pointers (fp)" },
+		{ CALL_GRAPH_LBR, "as the processor recorded calls (lbr)" },
+		{ CALL_GRAPH_NONE, "not at all (none)" },
+	};
+	const size_t nr = sizeof(ways) / sizeof(ways[0]);
+	struct sampling s = *session_sampling(c->session);
+	size_t at = 0;
+	int err = -ENOTSUP;
+
+	while (at < nr - 1 && ways[at].mode != s.call_graph)
+		at++;
+	for (size_t i = 1; i < nr && err; i++) {
+		s = *session_sampling(c->session);
+		s.call_graph = ways[(at + i) % nr].mode;
+		err = session_change(c->session, &s, why);
+		if (!err)
+			notes_add(&c->session->notes, "call graph", clock_ns(),
+				  "from now on stacks are found %s", ways[(at + i) % nr].name);
+	}
+	return err;
+}
+
 int control_apply(struct control *c, const struct ui_control *wish, struct reason *why)
 {
 	struct sampling s = *session_sampling(c->session);
-	int err = wanted_sampling(c, wish, &s, why);
+	int err = wish->kind == UI_CALL_GRAPH_NEXT ? 0 : wanted_sampling(c, wish, &s, why);
 
 	if (err)
 		return err;
@@ -201,5 +232,6 @@ int control_apply(struct control *c, const struct ui_control *wish, struct reaso
 			return 0;
 		return reason_set(why, -ESRCH, "the target has ended: nothing is sampled any more");
 	}
-	return session_change(c->session, &s, why);
+	return wish->kind == UI_CALL_GRAPH_NEXT ? next_call_graph(c, why)
+						: session_change(c->session, &s, why);
 }

@@ -420,10 +420,12 @@ static int change(struct session *s, const struct sampling *wanted, struct reaso
 	const struct recording *r = &of(s)->recording;
 
 	if (strcmp(wanted->event.name, now->event.name) == 0) {
-		if (wanted->rate == now->rate && wanted->by_frequency == now->by_frequency)
+		if (wanted->rate == now->rate && wanted->by_frequency == now->by_frequency &&
+		    wanted->call_graph == now->call_graph)
 			return 0; /* kernel and user: the view leaves them out by itself */
-		return reason_set(why, -EROFS,
-				  "a recording was sampled already: its rate stays what it was");
+		return reason_set(
+			why, -EROFS,
+			"a recording was sampled already: its rate and stacks stay what they were");
 	}
 	for (size_t i = 0; i < perfdata_nr_events(r->pd) && i <= LAST_EVENT; i++) {
 		char name[sizeof(wanted->event.name)];

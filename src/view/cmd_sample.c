@@ -56,6 +56,12 @@ int cmd_rate_halve(struct ui *ui, uint64_t now_ns)
 	return push(ui, UI_RATE_HALVE);
 }
 
+int cmd_call_graph(struct ui *ui, uint64_t now_ns)
+{
+	(void)now_ns;
+	return push(ui, UI_CALL_GRAPH_NEXT);
+}
+
 int cmd_frequency(struct ui *ui, uint64_t now_ns)
 {
 	(void)now_ns;

@@ -89,7 +89,7 @@ def test_the_screen_shows_the_whole_recording():
         terminal.keys("Escape", ">")
         terminal.wait_for(r"^ptop +page-faults", LONG_S)
         terminal.keys("]")
-        terminal.wait_for("its rate stays what it was", LONG_S)
+        terminal.wait_for("its rate and stacks stay what they were", LONG_S)
         terminal.keys("K")
         terminal.wait_for("user only", LONG_S)
         terminal.keys("q")

@@ -44,6 +44,7 @@ static void test_sampling_wishes(void **state)
 		{ ">", UI_EVENT_NEXT, 0 },
 		{ "<", UI_EVENT_PREVIOUS, 0 },
 		{ "]", UI_RATE_DOUBLE, 0 },
+		{ "S", UI_CALL_GRAPH_NEXT, 0 },
 		{ "[", UI_RATE_HALVE, 0 },
 		{ "f4000\r", UI_RATE_FREQUENCY, 4000 },
 		{ "c100000\r", UI_RATE_PERIOD, 100000 },
