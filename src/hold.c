@@ -10,12 +10,6 @@ void hold_done(struct hold *h)
 	vec_done(&h->bytes);
 }
 
-void hold_clear(struct hold *h)
-{
-	vec_clear(&h->entries);
-	vec_clear(&h->bytes);
-}
-
 int hold_add(struct hold *h, const void *bytes, const struct held *what,
 	     const struct sample_shares *shares)
 {

@@ -30,7 +30,6 @@ struct hold {
 };
 
 void hold_done(struct hold *h);
-void hold_clear(struct hold *h);
 
 /* Copies; @what but for .at.  0, -ENOSPC when full, -ENOMEM. */
 int hold_add(struct hold *h, const void *bytes, const struct held *what,

@@ -10,12 +10,6 @@ void park_done(struct park *p)
 	vec_done(&p->frames);
 }
 
-void park_clear(struct park *p)
-{
-	vec_clear(&p->entries);
-	vec_clear(&p->frames);
-}
-
 int park_add(struct park *p, const struct stored *s, const struct frame *frames, uint32_t nr)
 {
 	struct parked at = { .sample = *s, .first = (uint32_t)p->frames.nr, .nr = nr };

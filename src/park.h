@@ -28,7 +28,6 @@ struct park {
 };
 
 void park_done(struct park *p);
-void park_clear(struct park *p);
 
 /* Copies.  0, -ENOSPC when full, -ENOMEM. */
 int park_add(struct park *p, const struct stored *s, const struct frame *frames, uint32_t nr);

@@ -2,7 +2,6 @@
 libptop_a_SOURCES += \
 	src/profile/answer.c \
 	src/profile/chunk.h \
-	src/profile/folded.c \
 	src/profile/modules.c src/profile/modules.h \
 	src/profile/query.c src/profile/query.h src/profile/query_internal.h \
 	src/profile/rows.c \

@@ -159,15 +159,4 @@ uint64_t query_path(uint64_t parent_path, uint32_t function);
  */
 void query_timeline(const struct store *s, const struct query *q, uint64_t *ret_buckets, size_t nr);
 
-/*
- * Folded stacks ("group;a;b;c", weight), outermost first, one call a distinct path of functions;
- * order is falling weight.
- * @group is QUERY_NO_GROUP without grouping.  Samples without any frame come as one call a group
- * with nr 0. Ignores @q's orientation and .expanded.
- */
-typedef void query_folded_fn(void *ctx, uint32_t group, const uint32_t *functions, size_t nr,
-			     uint64_t weight);
-int query_folded(struct query_cache *c, const struct store *s, const struct stacks *t,
-		 const struct naming *n, const struct query *q, query_folded_fn *fn, void *ctx);
-
 #endif

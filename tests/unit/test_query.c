@@ -265,43 +265,6 @@ static void test_check_finds(void **state)
 	answer_done(&a);
 }
 
-struct folded {
-	char text[1000];
-};
-
-static void take_folded(void *ctx, uint32_t group, const uint32_t *functions, size_t nr,
-			uint64_t weight)
-{
-	struct folded *f = ctx;
-	size_t len = strlen(f->text);
-
-	len += (size_t)snprintf(f->text + len, sizeof(f->text) - len, "%d:", (int)group);
-	for (size_t i = 0; i < nr; i++)
-		len += (size_t)snprintf(f->text + len, sizeof(f->text) - len, "%c",
-					"mabc"[functions[i]]);
-	snprintf(f->text + len, sizeof(f->text) - len, " %d\n", (int)weight);
-}
-
-static void test_folded(void **state)
-{
-	static const uint32_t group_of[] = { 0, 1, 0 };
-	struct fixture *f = *state;
-	struct folded folded = { "" };
-
-	assert_int_equal(query_folded(f->cache, f->store, f->stacks, &f->naming, &f->query,
-				      take_folded, &folded),
-			 0);
-	assert_string_equal(folded.text, "-1:c 100\n-1:mab 30\n-1:mc 7\n-1:maba 5\n-1: 1\n");
-	f->query.group_of = group_of;
-	f->query.nr_tasks = 3;
-	f->query.nr_groups = 2;
-	folded.text[0] = '\0';
-	assert_int_equal(query_folded(f->cache, f->store, f->stacks, &f->naming, &f->query,
-				      take_folded, &folded),
-			 0);
-	assert_string_equal(folded.text, "-1:c 100\n1:mab 30\n0:mc 7\n0:maba 5\n-1: 1\n");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -313,7 +276,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_opens_lazily, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sums, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_check_finds, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_folded, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
