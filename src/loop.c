@@ -161,6 +161,8 @@ static int sleep_ms(const struct loop *l, uint64_t now_ns, uint64_t deadline_ns)
 
 static void tidy(struct loop *l, uint64_t now_ns)
 {
+	/* Stopped meanwhile: the session has to know before it judges what came. */
+	l->taken |= take_signals(l);
 	session_tidy(l->session);
 	l->next_tidy_ns = now_ns + TIDY_NS;
 }
@@ -227,6 +229,8 @@ int loop_wait(struct loop *l, uint64_t deadline_ns)
 			tidy(l, now);
 		if (deadline_ns && now >= deadline_ns)
 			events |= LOOP_DEADLINE;
+		events |= l->taken;
+		l->taken = 0;
 		if (events)
 			return events;
 	}

@@ -22,6 +22,7 @@ struct loop {
 	uint64_t asked_at_ns; /* clock_ns() then */
 	uint64_t asked_ns;    /* the session's time up to which it goes */
 	bool busy, ended;
+	int taken; /* events of signals that came while tidying, not told yet */
 };
 
 enum loop_event {

@@ -35,7 +35,7 @@
 #define RESCAN_TARGET_NS NS_PER_S
 
 /* After ptop itself was stopped, losses count for nothing as long. */
-#define RESUME_NS NS_PER_S
+#define RESUME_NS (2 * NS_PER_S)
 #define TIDY_ASKS_NS (NS_PER_S / 2)
 
 struct live_source {
