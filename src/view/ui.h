@@ -112,8 +112,8 @@ enum ui_control_kind {
 	UI_RATE_HALVE, /* half the samples: half the frequency, or twice the period */
 	UI_RATE_DOUBLE,
 	UI_CALL_GRAPH_NEXT, /* the next way to find stacks that works here */
-	UI_RATE_FREQUENCY, /* .value Hz, >= 1 */
-	UI_RATE_PERIOD,    /* .value events a sample, >= 1 */
+	UI_RATE_FREQUENCY,  /* .value Hz, >= 1 */
+	UI_RATE_PERIOD,     /* .value events a sample, >= 1 */
 	/* .value: 1 sample the kernel, 0 leave it out; what is shown has changed already */
 	UI_SAMPLE_KERNEL,
 	UI_SAMPLE_USER,
