@@ -185,6 +185,9 @@ def run(args, deadline_s=60, stdin=subprocess.DEVNULL, env=None, **options):
     )
 
 
+sys.setrecursionlimit(20000)  # a call tree is as deep as the deepest stack
+
+
 def run_json(args, deadline_s=60, env=None):
     """Runs ptop -b --format json with args; returns its objects, each checked by check_json()."""
     done = run(["-b", "--format", "json"] + list(args), deadline_s=deadline_s, env=env)
