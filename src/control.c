@@ -27,32 +27,37 @@ static int probe(struct control *c)
 static int recorded_menu(struct control *c, struct ui *ui)
 {
 	VEC(struct ui_event) rows = { 0 };
-	VEC(char *) names = { 0 };
+	VEC(char *) texts = { 0 };
 	const struct event *e;
+	char *name, *help;
 	uint64_t samples;
 	int err = 0;
 
 	for (size_t i = 0; !err && (e = session_event(c->session, i, &samples)); i++) {
-		char *name = strdup(e->name), help[48];
-		char *text;
-
-		snprintf(help, sizeof(help), "%" PRIu64 " samples", samples);
-		text = strdup(help);
-		err = !name || !text || vec_push(&names, name) || vec_push(&names, text)
-			      ? -ENOMEM
-			      : vec_push(&rows, ((struct ui_event){
-							.name = name,
-							.group = "recorded",
-							.help = text,
-							.usable = samples != 0,
-							.why = samples ? "" : "no samples",
-						}));
+		/* Room first: what is copied then has its place. */
+		if (vec_reserve(&texts, texts.nr + 2) || vec_reserve(&rows, rows.nr + 1)) {
+			err = -ENOMEM;
+			break;
+		}
+		name = strdup(e->name);
+		if (asprintf(&help, "%" PRIu64 " samples", samples) < 0)
+			help = NULL;
+		texts.at[texts.nr++] = name;
+		texts.at[texts.nr++] = help;
+		err = name && help ? 0 : -ENOMEM;
+		rows.at[rows.nr++] = (struct ui_event){
+			.name = name,
+			.group = "recorded",
+			.help = help,
+			.usable = samples != 0,
+			.why = samples ? "" : "no samples",
+		};
 	}
 	if (!err)
 		err = ui_set_events(ui, rows.at, rows.nr);
-	for (size_t i = 0; i < names.nr; i++)
-		free(names.at[i]);
-	vec_done(&names);
+	for (size_t i = 0; i < texts.nr; i++)
+		free(texts.at[i]);
+	vec_done(&texts);
 	vec_done(&rows);
 	return err;
 }

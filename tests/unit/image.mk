@@ -29,7 +29,7 @@ tests_unit_test_build_SOURCES = tests/unit/test_build.c $(elf_bytes_sources)
 tests_unit_test_build_LDADD = $(unit_LDADD)
 tests_unit_test_build_hostile_SOURCES = tests/unit/test_build_hostile.c $(elf_bytes_sources)
 tests_unit_test_build_hostile_LDADD = $(unit_LDADD)
-tests_unit_test_cache_SOURCES = tests/unit/test_cache.c
+tests_unit_test_cache_SOURCES = tests/unit/test_cache.c tests/unit/scratch.h
 tests_unit_test_cache_LDADD = $(unit_LDADD)
 tests_unit_test_debugfile_SOURCES = tests/unit/test_debugfile.c $(elf_bytes_sources)
 tests_unit_test_debugfile_LDADD = $(unit_LDADD)
@@ -41,7 +41,7 @@ tests_unit_test_images_SOURCES = tests/unit/test_images.c $(elf_bytes_sources)
 tests_unit_test_images_LDADD = $(unit_LDADD)
 tests_unit_test_places_SOURCES = tests/unit/test_places.c $(elf_bytes_sources)
 tests_unit_test_places_LDADD = $(unit_LDADD)
-tests_unit_test_inlines_SOURCES = tests/unit/test_inlines.c
+tests_unit_test_inlines_SOURCES = tests/unit/test_inlines.c tests/unit/scratch.h
 tests_unit_test_inlines_LDADD = $(unit_LDADD)
 tests_unit_test_table_SOURCES = tests/unit/test_table.c
 tests_unit_test_table_LDADD = $(unit_LDADD)
@@ -60,13 +60,13 @@ tests_unit_test_rows_oracle_LDADD = $(unit_LDADD)
 tests_unit_test_loader_images_SOURCES = tests/unit/test_loader_images.c tests/unit/loader_bed.h \
 	$(elf_bytes_sources)
 tests_unit_test_loader_images_LDADD = $(unit_LDADD)
-tests_unit_test_loader_kept_SOURCES = tests/unit/test_loader_kept.c tests/unit/loader_bed.h \
+tests_unit_test_loader_kept_SOURCES = tests/unit/test_loader_kept.c tests/unit/scratch.h tests/unit/loader_bed.h \
 	$(elf_bytes_sources)
 tests_unit_test_loader_kept_LDADD = $(unit_LDADD)
-tests_unit_test_opener_SOURCES = tests/unit/test_opener.c tests/unit/loader_bed.h \
+tests_unit_test_opener_SOURCES = tests/unit/test_opener.c tests/unit/scratch.h tests/unit/loader_bed.h \
 	$(elf_bytes_sources)
 tests_unit_test_opener_LDADD = $(unit_LDADD)
-tests_unit_test_debuginfod_SOURCES = tests/unit/test_debuginfod.c tests/unit/loader_bed.h \
+tests_unit_test_debuginfod_SOURCES = tests/unit/test_debuginfod.c tests/unit/scratch.h tests/unit/loader_bed.h \
 	$(elf_bytes_sources)
 tests_unit_test_debuginfod_LDADD = $(unit_LDADD)
 tests_unit_test_cfi_SOURCES = tests/unit/test_cfi.c tests/unit/cfi_bed.h $(elf_bytes_sources)

@@ -23,6 +23,7 @@
 #include "image/cache.h"
 #include "image/cache_copy.h"
 #include "image/cache_dir.h"
+#include "unit/scratch.h"
 
 #define TABLE "a table of some bytes"
 
@@ -52,11 +53,9 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct bed *b = *state;
-	char command[128];
 
 	cache_free(b->cache);
-	snprintf(command, sizeof(command), "rm -rf %s", b->directory);
-	assert_int_equal(system(command), 0);
+	scratch_remove(b->directory);
 	free(b);
 	return 0;
 }

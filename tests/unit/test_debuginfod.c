@@ -12,6 +12,7 @@
 #include "image/debuginfod.h"
 #include "image/images.h"
 #include "unit/loader_bed.h"
+#include "unit/scratch.h"
 
 struct bed {
 	struct loader *loader;
@@ -86,13 +87,11 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct bed *b = *state;
-	char command[128];
 
 	images_free(b->images);
 	debuginfod_free(b->debuginfod);
 	loader_free(b->loader);
-	snprintf(command, sizeof(command), "rm -rf %s", b->directory);
-	assert_int_equal(system(command), 0);
+	scratch_remove(b->directory);
 	free(b);
 	return 0;
 }

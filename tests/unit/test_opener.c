@@ -15,6 +15,7 @@
 #include "image/open.h"
 #include "image/opener.h"
 #include "unit/loader_bed.h"
+#include "unit/scratch.h"
 
 struct bed {
 	struct loader *loader, *opener;
@@ -84,13 +85,11 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct bed *b = *state;
-	char command[160];
 
 	images_free(b->images);
 	loader_free(b->opener);
 	loader_free(b->loader);
-	snprintf(command, sizeof(command), "rm -rf %s", b->directory);
-	assert_int_equal(system(command), 0);
+	scratch_remove(b->directory);
 	free(b);
 	return 0;
 }
