@@ -55,10 +55,19 @@ def parse(text):
     return samples
 
 
+def same_place(own, theirs):
+    """The same address, or the trampoline that perf takes for the byte before it."""
+    return own[0] == theirs[0] or (own[1] == "__restore_rt+0x0" and
+                                   int(own[0], 16) == int(theirs[0], 16) + 1)
+
+
 def has_all(own, theirs):
-    """Whether each frame of theirs that lies in a file is in own, in the same order."""
-    left = iter(frame[0] for frame in own)
-    return all(frame[0] in left for frame in theirs
+    """Whether each frame of theirs that lies in a file is in own, in the same order. Where theirs
+    stops short of where own ends, its last frame is the number that it could not go on from."""
+    left = iter(own)
+    if own and theirs and theirs[-1][0] != own[-1][0] and len(theirs) > 1:
+        theirs = theirs[:-1]
+    return all(any(same_place(mine, frame) for mine in left) for frame in theirs
                if frame[2].startswith(("/", "[kernel")) and not frame[2].startswith("//"))
 
 
@@ -68,8 +77,7 @@ def alike(own, theirs):
         return False
     kernel = [frame[1].split("+")[0] for frame in theirs if int(frame[0], 16) >= 1 << 63]
     in_exec = any("execve" in name for name in kernel)
-    return all(a[0] == b[0] or (in_exec and a[2] == "[unknown]") or
-               (a[1] == "__restore_rt+0x0" and int(a[0], 16) == int(b[0], 16) + 1)
+    return all(same_place(a, b) or (in_exec and a[2] == "[unknown]")
                for a, b in zip(own, theirs))
 
 
