@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "recall.h"
 
 #define EVERY_NS (5 * NS_PER_S)
 #define FOLD_AFTER_NS (30 * NS_PER_S) /* dead tasks keep their own row as long */
@@ -64,6 +65,7 @@ static void trim(struct forget *f, struct pipeline *pl, struct park *park, uint6
 		return;
 	store_rename(pl->store, f->node_map.at, NULL);
 	names_reset(pl->names);
+	recall_forget(pl->recall);
 	f->nodes_kept = stacks_count(pl->stacks);
 	mark_images(f, pl);
 	space_trim_images(pl->space, f->used_images.at);

@@ -24,10 +24,12 @@ libptop_a_SOURCES += \
 	src/output_file.c src/output_file.h \
 	src/owners.c src/owners.h \
 	src/park.c src/park.h \
-	src/pipeline.c src/pipeline.h src/pipeline_impl.h src/pipeline_wait.c \
+	src/pipeline.c src/pipeline.h src/pipeline_impl.h \
+	src/pipeline_sample.c src/pipeline_wait.c \
 	src/progress.c src/progress.h \
 	src/recorder.c src/recorder.h \
 	src/recorder_facts.c src/recorder_facts.h \
+	src/recall.c src/recall.h \
 	src/report_fill.c src/report_fill.h \
 	src/rescan.c src/rescan.h \
 	src/rings.c src/rings.h \

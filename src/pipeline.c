@@ -6,15 +6,10 @@
 #include <sys/mman.h>
 
 #include "clock.h"
-#include "image/loader.h"
 #include "pipeline_impl.h"
+#include "recall.h"
 #include "record/decode.h"
-#include "ring/trim.h"
-#include "unwind/chain.h"
 
-/* perf, where it unwinds a recording of what is carried here, never reads a copy's last word
- * (access_mem(), tools/perf/util/unwind-libunwind-local.c). */
-#define WORD_MORE 8
 #define RECORDS_A_LOOK 32 /* between two looks at the clock */
 #define RESCANS_A_TIDY 8
 
@@ -73,6 +68,7 @@ static void on_forget(void *ctx, uint32_t image)
 	images_forget(pl->images, image);
 	symbols_forget(pl->symbols, image);
 	names_forget(pl->names);
+	recall_forget(pl->recall);
 }
 
 int pipeline_init(struct pipeline *pl, const struct pipeline_config *c)
@@ -84,13 +80,14 @@ int pipeline_init(struct pipeline *pl, const struct pipeline_config *c)
 	pl->images = images_new();
 	pl->stacks = stacks_new();
 	pl->store = store_new(c->history_bytes);
+	pl->recall = recall_new();
 	if (pl->space && pl->images)
 		pl->symbols = symbols_new(pl->space, pl->images);
 	if (pl->symbols && pl->stacks)
 		pl->names = names_new(pl->symbols, pl->space, pl->stacks);
 	if (pl->p && pl->images)
 		pl->p->unwinder = unwinder_new(pl->images);
-	if (!pl->p || !pl->p->unwinder || !pl->order || !pl->store || !pl->names) {
+	if (!pl->p || !pl->p->unwinder || !pl->order || !pl->store || !pl->recall || !pl->names) {
 		pipeline_done(pl);
 		return -ENOMEM;
 	}
@@ -126,6 +123,7 @@ void pipeline_done(struct pipeline *pl)
 	space_free(pl->space);
 	order_free(pl->order);
 	store_free(pl->store);
+	recall_free(pl->recall);
 	stacks_free(pl->stacks);
 	if (p) {
 		vec_done(&p->kinds);
@@ -177,259 +175,6 @@ void pipeline_push(struct pipeline *pl, uint32_t source, uint64_t time_ns, const
 		pl->counts.failed++;
 }
 
-/* A process whose mappings do not explain its samples. */
-static void want_rescan(struct pipeline *pl, pid_t pid, uint64_t now_ns)
-{
-	if (pl->p->config.live)
-		rescans_want(&pl->p->rescans, pid, now_ns);
-}
-
-static bool is_own(const struct pipeline_config *c, pid_t pid)
-{
-	return pid == c->own_pid || (c->loader && loader_is(c->loader, pid)) ||
-	       (c->opener && loader_is(c->opener, pid));
-}
-
-static uint8_t flags_of(const struct pipeline *pl, const struct record *r)
-{
-	uint8_t flags = r->cpumode == CPUMODE_USER || r->cpumode == CPUMODE_GUEST_USER
-				? SAMPLE_USER
-				: SAMPLE_KERNEL;
-
-	if (!(r->sid.have & PERF_SAMPLE_TID))
-		return flags;
-	if (r->sid.pid == 0 && r->sid.tid == 0)
-		flags |= SAMPLE_IDLE;
-	if (is_own(&pl->p->config, (pid_t)r->sid.pid))
-		flags |= SAMPLE_OWN;
-	return flags;
-}
-
-/* Stores a sample whose frames are known, under ptop's own outermost frame where the stack is not
- * whole. */
-void pipeline_store(struct pipeline *pl, struct stored *s, struct frame *frames, uint32_t nr,
-		    enum stack_end end)
-{
-	static const enum pseudo_frame frame_of[NR_STACK_ENDS] = {
-		[STACK_CUT] = PSEUDO_CUT,
-		[STACK_BROKEN] = PSEUDO_BROKEN,
-		[STACK_DEEP] = PSEUDO_DEEP,
-	};
-
-	if (end != STACK_COMPLETE)
-		frames[nr++] = (struct frame){ .image = IMAGE_PSEUDO, .offset = frame_of[end] };
-	pl->counts.ends[end]++;
-	s->flags |= (uint8_t)(end << SAMPLE_END_SHIFT);
-	s->stack = stacks_add(pl->stacks, frames, nr);
-	if (s->stack == STACKS_FULL || store_add(pl->store, s))
-		pl->counts.failed++;
-}
-
-/* A kernel function without a name tells nothing, and gets the benefit of the doubt. */
-enum entry_answer pipeline_entry(struct pipeline *pl, const struct frame *outermost)
-{
-	enum entry_answer entry = names_entry(pl->names, outermost->image, outermost->offset);
-
-	return outermost->image == IMAGE_KERNEL && entry == ENTRY_UNSURE ? ENTRY_YES : entry;
-}
-
-/* A sample's stack as far as it is known now. */
-struct walked {
-	uint32_t nr; /* places written */
-	enum stack_end end;
-	bool entry_tells; /* the outermost function's name decides whether it is complete */
-	bool wait;        /* for the image .waiting */
-	uint32_t waiting;
-};
-
-static struct walked walk_chain(struct pipeline *pl, const struct record *r,
-				const struct record_kind *kind)
-{
-	struct pipeline_private *p = pl->p;
-	struct chain c = chain_walk(pl->space, r, p->config.max_stack, p->places, MAX_FRAMES);
-	struct walked w = { .nr = c.nr, .end = STACK_COMPLETE };
-
-	if (c.deep)
-		w.end = STACK_DEEP;
-	else if (c.broken)
-		w.end = STACK_BROKEN;
-	else
-		w.entry_tells = (kind->layout.sample_type & PERF_SAMPLE_CALLCHAIN) &&
-				!kind->no_user;
-	return w;
-}
-
-/* Stacks of this thread need not be copied further than this one was read. */
-static void tell_trim(struct trim *t, const struct record *r, const struct unwind_regs *regs,
-		      const struct unwound *u)
-{
-	uint64_t sp = unwind_sp(regs);
-
-	if (u->end == UNWIND_COMPLETE)
-		trim_read_to(t, r->sid.tid, sp + u->read_bytes + WORD_MORE);
-	else if (u->end != UNWIND_WAIT && u->end != UNWIND_DEEP)
-		trim_ended(t, r->sid.tid, sp + ((r->sample.stack.bytes.size + 7) & ~7u));
-}
-
-/* The kernel's part by its chain, the user's by registers and stack. */
-static struct walked walk_stack(struct pipeline *pl, const struct record *r)
-{
-	static const enum stack_end ends[] = {
-		[UNWIND_COMPLETE] = STACK_COMPLETE, [UNWIND_CUT] = STACK_CUT,
-		[UNWIND_BROKEN] = STACK_BROKEN,     [UNWIND_DEEP] = STACK_DEEP,
-		[UNWIND_WAIT] = STACK_BROKEN,
-	};
-	struct pipeline_private *p = pl->p;
-	struct walked w = { .end = STACK_COMPLETE };
-	struct unwind_regs regs;
-	struct unwound u;
-
-	if (r->cpumode == CPUMODE_KERNEL && r->sample.callchain.nr)
-		w.nr = chain_walk(pl->space, r, UINT32_MAX, p->places, MAX_FRAMES / 2).nr;
-	if (!unwind_regs_of(&r->sample.user, p->machine, &regs)) {
-		pl->counts.narrow += r->sample.user.abi == PERF_SAMPLE_REGS_ABI_32;
-		if (r->sample.user.abi == 0 && w.nr)
-			return w; /* a kernel thread: it has no other stack */
-		if (!w.nr)
-			w.nr = chain_walk(pl->space, r, UINT32_MAX, p->places, MAX_FRAMES).nr;
-		w.end = STACK_BROKEN;
-		return w;
-	}
-	u = unwind_user(p->unwinder, pl->space, (pid_t)r->sid.pid, &regs, &r->sample.stack.bytes,
-			p->places + w.nr, MAX_FRAMES - w.nr);
-	if (p->config.trim)
-		tell_trim(p->config.trim, r, &regs, &u);
-	w.nr += u.nr;
-	w.end = ends[u.end];
-	w.wait = u.end == UNWIND_WAIT;
-	w.waiting = u.waiting;
-	return w;
-}
-
-bool pipeline_unwind(struct pipeline *pl, const struct record *r, struct place *places,
-		     uint32_t max, struct unwound *ret)
-{
-	struct unwind_regs regs;
-
-	if (!unwind_regs_of(&r->sample.user, pl->p->machine, &regs))
-		return false;
-	*ret = unwind_user(pl->p->unwinder, pl->space, (pid_t)r->sid.pid, &regs,
-			   &r->sample.stack.bytes, places, max);
-	if (ret->end == UNWIND_WAIT)
-		images_want(pl->images, ret->waiting);
-	return true;
-}
-
-/* The kernel's part by its chain, the user's by the calls that the processor recorded. */
-static struct walked walk_calls(struct pipeline *pl, const struct record *r)
-{
-	struct pipeline_private *p = pl->p;
-	bool user = r->cpumode == CPUMODE_USER;
-	struct walked w = { .end = STACK_CUT }; /* it may have kept no more */
-	struct place *outermost;
-
-	if (!user && r->sample.callchain.nr)
-		w.nr = chain_walk(pl->space, r, UINT32_MAX, p->places, MAX_FRAMES / 2).nr;
-	w.nr += chain_calls(pl->space, r, user, p->places + w.nr, MAX_FRAMES - w.nr);
-	if (!w.nr)
-		w.nr = chain_walk(pl->space, r, UINT32_MAX, p->places, MAX_FRAMES).nr;
-	outermost = &p->places[w.nr - 1];
-	if (outermost->image == IMAGE_KERNEL ||
-	    names_entry(pl->names, outermost->image, outermost->offset) == ENTRY_YES)
-		w.end = STACK_COMPLETE;
-	return w;
-}
-
-static struct frame frame_of(struct pipeline *pl, const struct record *r, const struct place *at)
-{
-	struct frame f = { .image = at->image, .offset = at->offset };
-
-	if (f.image == IMAGE_KERNEL)
-		f.offset = names_kernel_place(pl->names, f.offset);
-	else if (f.image >= IMAGE_FIRST)
-		f.offset = symbols_place(pl->symbols, (pid_t)r->sid.pid, f.image, f.offset,
-					 r->sid.time_ns);
-	return f;
-}
-
-/* Samples of a recording may not tell: those are of a task of their own. */
-static uint32_t task_of(struct pipeline *pl, const struct record *r)
-{
-	bool told = r->sid.have & PERF_SAMPLE_TID;
-
-	return space_task(pl->space, told ? (pid_t)r->sid.pid : SPACE_NOT_TOLD,
-			  told ? (pid_t)r->sid.tid : SPACE_NOT_TOLD);
-}
-
-static void take_sample(struct pipeline *pl, const struct record *r, const struct walked *w)
-{
-	struct pipeline_private *p = pl->p;
-	enum stack_end end = w->end;
-	enum entry_answer entry;
-	bool unsure = false;
-	struct stored s = {
-		.time_ns = r->sid.time_ns,
-		.task = task_of(pl, r),
-		.cpu = (uint16_t)r->sid.cpu,
-		.flags = flags_of(pl, r),
-	};
-
-	for (uint32_t i = 0; i < w->nr; i++)
-		p->frames[i] = frame_of(pl, r, &p->places[i]);
-	if (r->cpumode == CPUMODE_USER && p->frames[0].image == IMAGE_UNKNOWN)
-		want_rescan(pl, (pid_t)r->sid.pid, r->sid.time_ns);
-	if (w->entry_tells) {
-		entry = pipeline_entry(pl, &p->frames[w->nr - 1]);
-		unsure = entry == ENTRY_UNSURE && !p->flushing;
-		end = entry == ENTRY_YES ? STACK_COMPLETE : STACK_BROKEN;
-	}
-	for (uint64_t i = 0; i < p->shares.nr; i++) {
-		s.event = (uint8_t)p->shares.at[i].event;
-		s.weight = p->shares.at[i].weight;
-		if (!unsure || park_add(&p->park, &s, p->frames, w->nr) != 0)
-			pipeline_store(pl, &s, p->frames, w->nr, end);
-	}
-}
-
-static void decide_shares(struct pipeline *pl, const struct record *r,
-			  const struct record_kind *kind)
-{
-	struct pipeline_private *p = pl->p;
-
-	p->shares.nr = 1;
-	p->shares.at[0].event = kind->event;
-	p->shares.at[0].weight = r->sample.period ? r->sample.period
-				 : kind->weight   ? kind->weight
-						  : 1;
-	if (p->config.on_counts && (kind->layout.sample_type & PERF_SAMPLE_READ))
-		p->config.on_counts(p->config.ctx, r, kind->event, &p->shares);
-}
-
-/* Unwinds and stores a sample, or holds its record until an image is there. */
-void pipeline_sample(struct pipeline *pl, const struct record *r, const void *bytes,
-		     uint32_t kind_index)
-{
-	struct pipeline_private *p = pl->p;
-	const struct record_kind *kind = &p->kinds.at[kind_index];
-	struct held held;
-	struct walked w;
-
-	if (kind->layout.sample_type & PERF_SAMPLE_STACK_USER)
-		w = walk_stack(pl, r);
-	else if (layout_has_calls(&kind->layout))
-		w = walk_calls(pl, r);
-	else
-		w = walk_chain(pl, r, kind);
-	held = (struct held){
-		.size = r->size, .kind = kind_index, .waiting = w.waiting, .pid = (pid_t)r->sid.pid
-	};
-	if (w.wait && !p->flushing && hold_add(&p->hold, bytes, &held, &p->shares) == 0) {
-		images_want(pl->images, w.waiting);
-		return;
-	}
-	take_sample(pl, r, &w);
-}
-
 static void take_record(struct pipeline *pl, const struct ordered *o)
 {
 	const struct record_kind *kind = &pl->p->kinds.at[o->tag];
@@ -445,7 +190,7 @@ static void take_record(struct pipeline *pl, const struct ordered *o)
 	switch (r.type) {
 	case RECORD_SAMPLE:
 		pl->counts.samples++;
-		decide_shares(pl, &r, kind);
+		pipeline_shares(pl, &r, kind);
 		pipeline_sample(pl, &r, o->bytes, (uint32_t)o->tag);
 		break;
 	case RECORD_LOST:

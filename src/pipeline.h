@@ -82,6 +82,7 @@ struct pipeline { /* read freely; changed by pipeline_ functions only */
 	struct stacks *stacks;
 	struct store *store;
 	struct names *names;
+	struct recall *recall; /* chains and their stacks; forgotten when stacks get new ids */
 	struct pipeline_counts counts;
 	struct pipeline_private *p;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What pipeline.c and pipeline_wait.c share; private to them. */
+/* What the pipeline*.c share; private to them. */
 #ifndef PTOP_PIPELINE_IMPL_H
 #define PTOP_PIPELINE_IMPL_H
 
@@ -26,6 +26,7 @@ struct pipeline_private {
 	struct park park;
 	bool flushing;       /* nothing waits for images */
 	struct ordered next; /* a record that waits for samples of its process; .bytes NULL: none */
+	uint32_t recall_generation; /* of the symbols, that what is recalled holds for */
 	uint32_t park_generation; /* of the symbols, when the parking was last gone through */
 
 	struct rescans rescans; /* processes to re-read */
@@ -33,12 +34,14 @@ struct pipeline_private {
 	struct forget forget;
 };
 
-/* pipeline.c: a kernel function without a name tells nothing, and gets the benefit of the doubt. */
+/* pipeline_sample.c: a kernel function without a name tells nothing, and gets the benefit of the doubt. */
 enum entry_answer pipeline_entry(struct pipeline *pl, const struct frame *outermost);
 /* Stores a sample whose frames are known, under ptop's own outermost frame where the stack is not
  * whole. */
 void pipeline_store(struct pipeline *pl, struct stored *s, struct frame *frames, uint32_t nr,
 		    enum stack_end end);
+/* Decides which events the sample in hand counts for, and with what weight. */
+void pipeline_shares(struct pipeline *pl, const struct record *r, const struct record_kind *kind);
 /* Unwinds and stores a sample, or holds its record until an image is there. */
 void pipeline_sample(struct pipeline *pl, const struct record *r, const void *bytes,
 		     uint32_t kind_index);

@@ -76,6 +76,12 @@ void symbols_full_names(struct symbols *sy);
 void symbols_apply(struct symbols *sy, const struct record *r);
 
 /*
+ * Whether what symbols_place() gives for an image depends on more than the offset, or may.  Stays
+ * as it is while symbols_generation() does.
+ */
+bool symbols_place_moves(struct symbols *sy, uint32_t image);
+
+/*
  * The offset to keep for a place where process @pid was seen at @time_ns: where JIT code is told of
  * with its times (jitdump), it names that moment's function for good; else it is @offset.  Call it
  * in the order of time.

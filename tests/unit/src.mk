@@ -7,6 +7,7 @@ check_PROGRAMS += \
 	tests/unit/test_output_file \
 	tests/unit/test_park \
 	tests/unit/test_pipeline \
+	tests/unit/test_recall \
 	tests/unit/test_rescan
 
 tests_unit_test_adapt_SOURCES = tests/unit/test_adapt.c
@@ -23,5 +24,7 @@ tests_unit_test_park_SOURCES = tests/unit/test_park.c
 tests_unit_test_park_LDADD = $(unit_LDADD)
 tests_unit_test_pipeline_SOURCES = tests/unit/test_pipeline.c tests/unit/record_build.h
 tests_unit_test_pipeline_LDADD = $(unit_LDADD)
+tests_unit_test_recall_SOURCES = tests/unit/test_recall.c
+tests_unit_test_recall_LDADD = $(unit_LDADD)
 tests_unit_test_rescan_SOURCES = tests/unit/test_rescan.c
 tests_unit_test_rescan_LDADD = $(unit_LDADD)

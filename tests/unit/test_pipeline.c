@@ -338,6 +338,38 @@ static void test_tidy_keeps_answers(void **state)
 	pipeline_done(&r.pl);
 }
 
+/* Three samples of one chain, and a mapping before the last; returns the nodes they have made. */
+static size_t nodes_of_a_chain(const char *remapped)
+{
+	const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_USER, 0x400010, 0x900000 };
+	struct answer a;
+	struct rig r;
+	size_t nr;
+
+	rig_open(&r);
+	push_mmap(&r, 0, 10, 0x400000, "/bin/thing");
+	push_sample(&r, 0, 20, PERF_RECORD_MISC_USER, chain, 3);
+	push_sample(&r, 0, 30, PERF_RECORD_MISC_USER, chain, 3);
+	push_mmap(&r, 0, 35, 0x400000, remapped);
+	push_sample(&r, 0, 40, PERF_RECORD_MISC_USER, chain, 3);
+	finish(&r);
+	functions(&r, &a);
+	assert_int_equal(a.samples, 3);
+	assert_int_equal(r.pl.counts.ends[STACK_BROKEN], 3);
+	answer_done(&a);
+	nr = stacks_count(r.pl.stacks) - 1; /* the root is none */
+	pipeline_done(&r.pl);
+	return nr;
+}
+
+/* A chain that was seen before means something else once a mapping is another. */
+static void test_chains_again(void **state)
+{
+	(void)state;
+	assert_int_equal(nodes_of_a_chain("/bin/thing"), 2); /* that it is broken, and the frame */
+	assert_int_equal(nodes_of_a_chain("/bin/other"), 3);
+}
+
 /* Of a recording longer than the history, what only the dropped part named does not stay. */
 static void test_recordings_are_forgotten_with_their_samples(void **state)
 {
@@ -432,6 +464,7 @@ int main(void)
 		cmocka_unit_test(test_memory_files_keep_nothing_waiting),
 		cmocka_unit_test(test_losses_are_counted),
 		cmocka_unit_test(test_tidy_keeps_answers),
+		cmocka_unit_test(test_chains_again),
 		cmocka_unit_test(test_recordings_are_forgotten_with_their_samples),
 		cmocka_unit_test(test_samples_of_nobody),
 		cmocka_unit_test(test_groups_count_for_their_members),
