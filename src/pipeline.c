@@ -169,9 +169,9 @@ int pipeline_kind(struct pipeline *pl, const struct record_kind *kind)
 }
 
 void pipeline_push(struct pipeline *pl, uint32_t source, uint64_t time_ns, const void *bytes,
-		   uint32_t size, int kind)
+		   uint32_t size, int kind, struct lease *lease)
 {
-	if (order_push(pl->order, source, time_ns, bytes, size, (uint64_t)kind))
+	if (order_push(pl->order, source, time_ns, bytes, size, (uint32_t)kind, lease))
 		pl->counts.failed++;
 }
 
@@ -191,7 +191,7 @@ static void take_record(struct pipeline *pl, const struct ordered *o)
 	case RECORD_SAMPLE:
 		pl->counts.samples++;
 		pipeline_shares(pl, &r, kind);
-		pipeline_sample(pl, &r, o->bytes, (uint32_t)o->tag);
+		pipeline_sample(pl, &r, o->bytes, o->tag);
 		break;
 	case RECORD_LOST:
 	case RECORD_LOST_SAMPLES:

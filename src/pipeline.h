@@ -108,9 +108,9 @@ void pipeline_keep(struct pipeline *pl, const struct pipeline_sink *sink);
 /* Makes a kind known; its index, or -ENOMEM. Equal kinds get equal indices. */
 int pipeline_kind(struct pipeline *pl, const struct record_kind *kind);
 
-/* Hands a record in.  Copies.  A failure is counted. */
+/* Hands a record in, copied unless on @lease (may be NULL).  A failure is counted. */
 void pipeline_push(struct pipeline *pl, uint32_t source, uint64_t time_ns, const void *bytes,
-		   uint32_t size, int kind);
+		   uint32_t size, int kind, struct lease *lease);
 
 /* The same record, before it is pushed: takes hold of the file of a new mapping of code, since its
  * process may be gone when the record's turn comes. */

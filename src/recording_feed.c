@@ -205,7 +205,7 @@ static int push(struct recording *r, const struct perfdata_record *rec)
 		return -ENOMEM;
 	if (!time_ns || time_ns == UINT64_MAX) {
 		pipeline_push(&r->pipeline, f->nr_sources - 1, f->bound_ns, rec->bytes, rec->size,
-			      kind);
+			      kind, rec->lease);
 		f->untimed++;
 		return 0;
 	}
@@ -214,7 +214,7 @@ static int push(struct recording *r, const struct perfdata_record *rec)
 	f->last_ns[f->source] = time_ns;
 	if (time_ns > f->most_ns)
 		f->most_ns = time_ns;
-	pipeline_push(&r->pipeline, f->source, time_ns, rec->bytes, rec->size, kind);
+	pipeline_push(&r->pipeline, f->source, time_ns, rec->bytes, rec->size, kind, rec->lease);
 	if (order_pending_bytes(r->pipeline.order) > PENDING_MOST && f->known_ns < f->most_ns) {
 		f->cut++;
 		/* Rounded up: where all are of one moment they have to leave, too. */

@@ -350,7 +350,7 @@ static void take_in(struct session *s, size_t i, uint64_t now_ns)
 			s->pipeline->counts.failed++;
 		else
 			pipeline_push(s->pipeline, (uint32_t)i, id.time_ns, rec.bytes, rec.size,
-				      kind);
+				      kind, NULL);
 		if (kind >= 0 && type == RECORD_MMAP2)
 			pipeline_glimpse(s->pipeline, rec.bytes, rec.size, kind);
 	}

@@ -4,6 +4,7 @@ libptop_a_SOURCES += \
 	src/record/decode.c src/record/decode.h src/record/decode_parts.h \
 	src/record/decode_sample.c \
 	src/record/layout.c src/record/layout.h \
+	src/record/lease.h \
 	src/record/order.c src/record/order.h \
 	src/record/perfdata.c src/record/perfdata.h src/record/perfdata_impl.h \
 	src/record/perfdata_attr.c src/record/perfdata_feature.c \

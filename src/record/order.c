@@ -6,9 +6,9 @@
  * to move further goes to the strays, a heap of single entries, so that no order of times costs
  * more than a logarithm.  Among equal times the source decides, then a running number.
  *
- * The bytes lie in chunks, filled one after the other by all sources.  Records leave in about the
- * order in which they came, so chunks empty in about that order too; an empty one is used again or
- * freed.
+ * Bytes that have to be copied lie in chunks, filled one after the other by all sources.  Records
+ * leave in about the order in which they came, so chunks empty in about that order too; an empty
+ * one is used again or freed.
  */
 #include "record/order.h"
 
@@ -27,26 +27,20 @@ enum {
 };
 
 struct chunk {
+	struct lease lease; /* of the records inside that have not left; first */
+	struct order *order;
 	struct chunk *next; /* among the spare */
-	uint32_t live;      /* records inside that have not left */
 	uint32_t used;      /* bytes */
 	uint32_t size;      /* bytes */
 	unsigned char bytes[] __attribute__((aligned(8)));
 };
 
-/* A record as it lies in a chunk. */
-struct packet {
-	struct chunk *chunk;
-	uint64_t seq; /* order of pushing, over all sources */
-	uint64_t tag;
-	uint32_t size, source;
-	unsigned char bytes[];
-};
-
-/* All that sorting looks at, but for equal times. */
 struct entry {
 	uint64_t time_ns;
-	struct packet *packet;
+	uint64_t seq; /* order of pushing, over all sources */
+	const void *bytes;
+	struct lease *lease; /* that the bytes are under */
+	uint32_t size, source, tag;
 };
 
 /* A ring of entries, earliest at head. */
@@ -84,7 +78,7 @@ struct order {
 	uint64_t nr_late;
 	size_t pending, pending_bytes;
 	struct chunk *filling;
-	struct chunk *lent; /* of the record given out last, still borrowed */
+	struct lease *lent; /* of the record given out last, still borrowed */
 	struct chunk *spare;
 	uint32_t nr_spare, nr_in_use;
 };
@@ -117,30 +111,12 @@ void order_ties_by_arrival(struct order *o)
  * Chunks.
  */
 
-static struct chunk *chunk_take(struct order *o, uint32_t size)
+/* No record of a chunk is needed any more. */
+static void chunk_ended(struct lease *lease)
 {
-	struct chunk *c = o->spare;
+	struct chunk *c = (struct chunk *)lease;
+	struct order *o = c->order;
 
-	if (c && size <= CHUNK_BYTES) {
-		o->spare = c->next;
-		o->nr_spare--;
-	} else {
-		size = size > CHUNK_BYTES ? size : (uint32_t)CHUNK_BYTES;
-		c = malloc(sizeof(*c) + size);
-		if (!c)
-			return NULL;
-		c->size = size;
-	}
-	c->live = c->used = 0;
-	o->nr_in_use++;
-	return c;
-}
-
-/* One record of @c has left. */
-static void chunk_release(struct order *o, struct chunk *c)
-{
-	if (--c->live)
-		return;
 	if (c == o->filling) {
 		c->used = 0;
 		return;
@@ -155,24 +131,45 @@ static void chunk_release(struct order *o, struct chunk *c)
 	o->nr_spare++;
 }
 
+static struct chunk *chunk_take(struct order *o, uint32_t size)
+{
+	struct chunk *c = o->spare;
+
+	if (c && size <= CHUNK_BYTES) {
+		o->spare = c->next;
+		o->nr_spare--;
+	} else {
+		size = size > CHUNK_BYTES ? size : (uint32_t)CHUNK_BYTES;
+		c = malloc(sizeof(*c) + size);
+		if (!c)
+			return NULL;
+		c->size = size;
+	}
+	c->lease = (struct lease){ .ended = chunk_ended };
+	c->order = o;
+	c->used = 0;
+	o->nr_in_use++;
+	return c;
+}
+
 static inline void order_take_back(struct order *o)
 {
 	if (o->lent) {
-		chunk_release(o, o->lent);
+		lease_end(o->lent);
 		o->lent = NULL;
 	}
 }
 
-/* A packet with room for @size bytes; NULL without memory.  Released with the packet's chunk. */
-static struct packet *packet_take(struct order *o, uint32_t size)
+/* A copy of @size bytes and the lease that it is under; NULL without memory. */
+static const void *copy_take(struct order *o, const void *bytes, uint32_t size, struct lease **ret)
 {
 	struct chunk *c = o->filling;
-	struct packet *p;
+	unsigned char *at;
 	uint32_t room;
 
-	if (size > UINT32_MAX - sizeof(*p) - 8)
+	if (size > UINT32_MAX - 8)
 		return NULL;
-	room = (uint32_t)((sizeof(*p) + size + 7) & ~7ul);
+	room = size ? (size + 7) & ~7u : 8;
 	if (room > CHUNK_BYTES) {
 		c = chunk_take(o, room);
 	} else if (!c || room > c->size - c->used) {
@@ -182,11 +179,12 @@ static struct packet *packet_take(struct order *o, uint32_t size)
 	}
 	if (!c)
 		return NULL;
-	p = (struct packet *)(c->bytes + c->used);
-	p->chunk = c;
+	at = c->bytes + c->used;
 	c->used += room;
-	c->live++;
-	return p;
+	*ret = &c->lease;
+	if (size)
+		memcpy(at, bytes, size);
+	return at;
 }
 
 /*
@@ -232,10 +230,10 @@ static struct entry queue_take(struct queue *q)
 	q->head++;
 	q->nr--;
 	if (q->nr > AHEAD) { /* they leave long after they came */
-		const struct packet *next = queue_at(q, AHEAD)->packet;
+		const char *next = queue_at(q, AHEAD)->bytes;
 
 		__builtin_prefetch(next);
-		__builtin_prefetch((const char *)next + 64);
+		__builtin_prefetch(next + 64);
 	}
 	if (!q->nr && q->cap > ROOM_KEPT) {
 		free(q->at);
@@ -301,9 +299,7 @@ static void heap_replace(struct first *heap, uint32_t nr, struct first x)
 /* The place of @e in the heap, as the first entry of its source. */
 static inline struct first first_of(const struct order *o, const struct entry *e)
 {
-	const struct packet *p = e->packet;
-
-	return (struct first){ e->time_ns, o->by_arrival ? p->seq : p->source, p->source };
+	return (struct first){ e->time_ns, o->by_arrival ? e->seq : e->source, e->source };
 }
 
 /* The first entry of @source has become earlier. */
@@ -324,9 +320,9 @@ static bool entry_before(const struct order *o, const struct entry *a, const str
 {
 	if (a->time_ns != b->time_ns)
 		return a->time_ns < b->time_ns;
-	if (!o->by_arrival && a->packet->source != b->packet->source)
-		return a->packet->source < b->packet->source;
-	return a->packet->seq < b->packet->seq;
+	if (!o->by_arrival && a->source != b->source)
+		return a->source < b->source;
+	return a->seq < b->seq;
 }
 
 static int stray_push(struct order *o, const struct entry *e)
@@ -370,14 +366,14 @@ void order_free(struct order *o)
 	order_take_back(o);
 	for (uint32_t i = 0; i < o->nr_sources && o->queues; i++) {
 		while (o->queues[i].nr)
-			chunk_release(o, queue_take(&o->queues[i]).packet->chunk);
+			lease_end(queue_take(&o->queues[i]).lease);
 		free(o->queues[i].at);
 	}
 	while (o->late.nr)
-		chunk_release(o, queue_take(&o->late).packet->chunk);
+		lease_end(queue_take(&o->late).lease);
 	free(o->late.at);
 	while (o->strays.nr)
-		chunk_release(o, stray_take(o).packet->chunk);
+		lease_end(stray_take(o).lease);
 	vec_done(&o->strays);
 	while (o->spare) {
 		struct chunk *next = o->spare->next;
@@ -422,24 +418,28 @@ static int order_file(struct order *o, uint32_t source, const struct entry *e)
 }
 
 int order_push(struct order *o, uint32_t source, uint64_t time_ns, const void *bytes, uint32_t size,
-	       uint64_t tag)
+	       uint32_t tag, struct lease *lease)
 {
-	struct packet *p;
+	struct entry e = {
+		.time_ns = time_ns,
+		.bytes = bytes,
+		.lease = lease,
+		.size = size,
+		.source = source,
+		.tag = tag,
+	};
 
 	order_take_back(o);
 	if (source >= o->nr_sources)
 		return -EINVAL;
-	p = packet_take(o, size);
-	if (!p)
+	if (!lease)
+		e.bytes = copy_take(o, bytes, size, &e.lease);
+	if (!e.bytes)
 		return -ENOMEM;
-	p->seq = o->seq++;
-	p->tag = tag;
-	p->size = size;
-	p->source = source;
-	if (size)
-		memcpy(p->bytes, bytes, size);
-	if (order_file(o, source, &(struct entry){ time_ns, p })) {
-		chunk_release(o, p->chunk);
+	e.seq = o->seq++;
+	lease_take(e.lease);
+	if (order_file(o, source, &e)) {
+		lease_end(e.lease);
 		return -ENOMEM;
 	}
 	o->pending++;
@@ -524,15 +524,15 @@ bool order_pop(struct order *o, struct ordered *ret)
 		e = queue_take(&o->late);
 	else if (!order_take(o, &e))
 		return false;
-	o->lent = e.packet->chunk;
+	o->lent = e.lease;
 	o->pending--;
-	o->pending_bytes -= e.packet->size;
+	o->pending_bytes -= e.size;
 	*ret = (struct ordered){
 		.time_ns = e.time_ns,
-		.bytes = e.packet->bytes,
-		.size = e.packet->size,
-		.source = e.packet->source,
-		.tag = e.packet->tag,
+		.bytes = e.bytes,
+		.size = e.size,
+		.source = e.source,
+		.tag = e.tag,
 	};
 	return true;
 }

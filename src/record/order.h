@@ -7,7 +7,8 @@
  * every source has, nothing leaves.  order_pop() gives the earliest record whose time is not beyond
  * the least bound.  Equal times: lower source first, then the order of pushing.  A record pushed
  * with a time below what was already popped is given out at once and counted late.  Records are
- * copied once.  Memory: chunks recycled, given back when idle.
+ * copied once, or stay where they are under a lease.  Memory: chunks recycled, given back when
+ * idle.
  */
 #ifndef PTOP_RECORD_ORDER_H
 #define PTOP_RECORD_ORDER_H
@@ -16,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "record/lease.h"
+
 struct order;
 
 struct ordered {
@@ -23,7 +26,7 @@ struct ordered {
 	const void *bytes; /* borrowed until the next order_ call */
 	uint32_t size;
 	uint32_t source;
-	uint64_t tag; /* the pusher's own (a layout's index, a file offset) */
+	uint32_t tag; /* the pusher's own */
 };
 
 struct order *order_new(uint32_t nr_sources); /* NULL without memory */
@@ -35,9 +38,13 @@ void order_free(struct order *o);
  */
 void order_ties_by_arrival(struct order *o);
 
-/* Copies the record.  0, -ENOMEM (counted as dropped by the caller), or -EINVAL: no such source. */
+/*
+ * Takes the record in: where it is, with a @lease (held until it has left and the borrowing is
+ * over), or a copy of it, without (NULL).  0, -ENOMEM (counted as dropped by the caller), or
+ * -EINVAL: no such source.
+ */
 int order_push(struct order *o, uint32_t source, uint64_t time_ns, const void *bytes, uint32_t size,
-	       uint64_t tag);
+	       uint32_t tag, struct lease *lease);
 
 /*
  * Nothing of @source will come at or below @time_ns any more.  Only ever rises.  UINT64_MAX: the

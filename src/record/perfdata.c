@@ -252,6 +252,7 @@ static int next_plain(struct perfdata *pd, struct perfdata_record *ret)
 	if (there < size)
 		return s->dry ? -EAGAIN : ended(pd, there);
 	ret->bytes = s->at;
+	ret->lease = s->block ? &s->block->lease : NULL;
 	pd->in->behind = data_behind(pd, ret);
 	if (ret->type == PERFDATA_AUXTRACE)
 		pd->facts.trace_bytes += pd->in->behind;

@@ -24,6 +24,7 @@
 
 #include "base/reason.h"
 #include "record/layout.h"
+#include "record/lease.h"
 #include "record/record.h"
 
 /* Records that the recorder writes and the kernel does not. */
@@ -85,6 +86,7 @@ struct perfdata_record {
 	int event; /* -1: of the recorder, or a sample of an id that no event has */
 	const struct layout *layout; /* to decode it with */
 	const uint8_t *bytes;        /* header included; borrowed until the next perfdata_next() */
+	struct lease *lease;         /* that keeps them for longer; NULL: nothing does */
 	uint32_t size;
 	uint64_t offset;      /* in the file, of the record or the compressed one that holds it */
 	struct sample_id sid; /* .have 0: of the recorder, or without one */

@@ -17,26 +17,36 @@ enum {
 	TRACING_BYTES_MAX = 64 << 20,
 };
 
+/* Room that input is read into.  While records in it are on lease it is not written over. */
+struct stream_block {
+	struct lease lease; /* first */
+	struct perfdata_stream *stream;
+	struct stream_block *next; /* among the spare */
+	uint8_t bytes[];
+};
+
 /*
  * Input as a window that moves forward: bytes from @at to @end are there.  Over memory the window
- * is all of it.
+ * is all of it.  Records on lease must be given back before it is done.
  */
 struct perfdata_stream {
 	int fd; /* -1: memory */
 	bool seekable;
 	const uint8_t *start, *at, *end;
-	uint8_t *buffer;
-	size_t cap;
+	struct stream_block *block; /* NULL: memory */
+	struct stream_block *spare;
+	uint32_t nr_spare;
+	size_t cap;      /* of a block */
 	uint64_t offset; /* of @at in the input */
 	uint64_t size;   /* of the input; UINT64_MAX: not known */
 	int err;         /* of a read that failed */
 	bool ended;
-	bool dont_wait; /* stream_want() takes what is there, and sets .dry where that is too little
-			 */
+	/* stream_want() takes what is there, and sets .dry where that is too little. */
+	bool dont_wait;
 	bool dry;
 };
 
-/* Takes @fd; its window is of @window bytes (RECORD_BYTES_MAX + 4096 at least). */
+/* Takes @fd; its windows are of @window bytes (RECORD_BYTES_MAX + 4096 at least). */
 int stream_init_fd(struct perfdata_stream *s, int fd, size_t window);
 void stream_init_memory(struct perfdata_stream *s, const void *bytes, size_t size);
 void stream_done(struct perfdata_stream *s);

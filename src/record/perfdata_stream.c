@@ -9,21 +9,59 @@
 
 #include "record/perfdata_impl.h"
 
+enum { SPARE_BLOCKS = 8 };
+
+/* Nothing in a block is on lease any more. */
+static void block_ended(struct lease *lease)
+{
+	struct stream_block *b = (struct stream_block *)lease;
+	struct perfdata_stream *s = b->stream;
+
+	if (b == s->block)
+		return;
+	if (s->nr_spare == SPARE_BLOCKS) {
+		free(b);
+		return;
+	}
+	b->next = s->spare;
+	s->spare = b;
+	s->nr_spare++;
+}
+
+/* A block that nobody needs becomes the one that is read into; false without memory. */
+static bool block_turn(struct perfdata_stream *s)
+{
+	struct stream_block *b = s->spare;
+
+	if (s->block && !s->block->lease.live)
+		return true;
+	if (b) {
+		s->spare = b->next;
+		s->nr_spare--;
+	} else {
+		b = malloc(sizeof(*b) + s->cap);
+		if (!b)
+			return false;
+	}
+	b->lease = (struct lease){ .ended = block_ended };
+	b->stream = s;
+	s->block = b;
+	return true;
+}
+
 int stream_init_fd(struct perfdata_stream *s, int fd, size_t window)
 {
 	struct stat st;
 	off_t at;
 
-	*s = (struct perfdata_stream){ .fd = fd, .size = UINT64_MAX };
+	*s = (struct perfdata_stream){ .fd = fd, .size = UINT64_MAX, .cap = window };
 	if (fstat(fd, &st) != 0)
 		return -errno;
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR;
-	s->buffer = malloc(window);
-	if (!s->buffer)
+	if (!block_turn(s))
 		return -ENOMEM;
-	s->cap = window;
-	s->start = s->at = s->end = s->buffer;
+	s->start = s->at = s->end = s->block->bytes;
 	at = S_ISREG(st.st_mode) ? lseek(fd, 0, SEEK_CUR) : -1;
 	if (at >= 0) {
 		s->seekable = true;
@@ -42,8 +80,14 @@ void stream_init_memory(struct perfdata_stream *s, const void *bytes, size_t siz
 
 void stream_done(struct perfdata_stream *s)
 {
-	free(s->buffer);
-	s->buffer = NULL;
+	free(s->block);
+	while (s->spare) {
+		struct stream_block *next = s->spare->next;
+
+		free(s->spare);
+		s->spare = next;
+	}
+	s->block = NULL;
 	if (s->fd >= 0)
 		close(s->fd);
 	s->fd = -1;
@@ -66,32 +110,54 @@ static bool is_readable(int fd)
 	return poll(&p, 1, 0) != 0;
 }
 
-size_t stream_want(struct perfdata_stream *s, size_t n)
+/* The window begins a block anew, with what is there; false without memory. */
+static bool begin_anew(struct perfdata_stream *s)
 {
 	size_t there = (size_t)(s->end - s->at);
+
+	if (!block_turn(s))
+		return false;
+	memmove(s->block->bytes, s->at, there);
+	s->start = s->at = s->block->bytes;
+	s->end = s->at + there;
+	return true;
+}
+
+/* Room for @n bytes from @at on. */
+static bool has_room(const struct perfdata_stream *s, size_t n)
+{
+	return n <= s->cap - (size_t)(s->at - s->block->bytes);
+}
+
+static void fail(struct perfdata_stream *s, int err)
+{
+	s->ended = true;
+	s->err = err;
+}
+
+size_t stream_want(struct perfdata_stream *s, size_t n)
+{
 	ssize_t got;
 
-	if (there >= n || s->ended)
-		return there;
-	memmove(s->buffer, s->at, there);
-	s->start = s->at = s->buffer;
-	s->end = s->buffer + there;
+	if ((size_t)(s->end - s->at) >= n || s->ended)
+		return (size_t)(s->end - s->at);
+	if ((!s->block->lease.live || !has_room(s, n)) && !begin_anew(s))
+		fail(s, -ENOMEM);
 	s->dry = false;
-	while (there < n && !s->ended) {
+	while ((size_t)(s->end - s->at) < n && !s->ended) {
+		size_t used = (size_t)(s->end - s->block->bytes);
+
 		if (s->dont_wait && !is_readable(s->fd)) {
 			s->dry = true;
 			break;
 		}
-		got = read_some(s->fd, s->buffer + there, s->cap - there);
-		if (got <= 0) {
-			s->ended = true;
-			s->err = got < 0 ? -errno : 0;
-			break;
-		}
-		there += (size_t)got;
-		s->end = s->buffer + there;
+		got = read_some(s->fd, s->block->bytes + used, s->cap - used);
+		if (got <= 0)
+			fail(s, got < 0 ? -errno : 0);
+		else
+			s->end += got;
 	}
-	return there;
+	return (size_t)(s->end - s->at);
 }
 
 void stream_take(struct perfdata_stream *s, size_t n)
@@ -111,7 +177,9 @@ int stream_seek(struct perfdata_stream *s, uint64_t offset)
 	}
 	if (offset > INT64_MAX || lseek(s->fd, (off_t)offset, SEEK_SET) < 0)
 		return -EINVAL;
-	s->at = s->end = s->buffer;
+	s->at = s->end;
+	if (!begin_anew(s))
+		return -ENOMEM;
 	s->offset = offset;
 	s->ended = false;
 	return 0;

@@ -41,7 +41,8 @@ static double run(uint32_t sources)
 				uint64_t back = i % 64 == 63 ? step * 3 : 0;
 
 				pushed += !order_push(o, s, begin + i * step + s - back,
-						      bytes[i % 64], RECORD_BYTES, i);
+						      bytes[i % 64], RECORD_BYTES, (uint32_t)i,
+						      NULL);
 			}
 			order_bound(o, s, begin + 900000);
 		}

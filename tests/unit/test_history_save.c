@@ -86,7 +86,8 @@ static void bed_close(struct bed *bed)
 
 static void push(struct bed *bed, uint64_t time_ns, int event)
 {
-	pipeline_push(&bed->pl, 0, time_ns, bed->b.at, (uint32_t)bed->b.nr, bed->kinds[event]);
+	pipeline_push(&bed->pl, 0, time_ns, bed->b.at, (uint32_t)bed->b.nr, bed->kinds[event],
+		      NULL);
 }
 
 static void push_comm(struct bed *bed, uint64_t time_ns, uint32_t pid, uint32_t tid,

@@ -28,7 +28,7 @@ static uint64_t random_next(uint64_t *random)
 }
 
 /* A record whose bytes can be told from its tag alone. */
-static uint32_t fill(uint8_t *bytes, uint64_t tag)
+static uint32_t fill(uint8_t *bytes, uint32_t tag)
 {
 	uint32_t size = 8 + (uint32_t)(tag * 7919 % 300);
 
@@ -37,7 +37,7 @@ static uint32_t fill(uint8_t *bytes, uint64_t tag)
 	return size;
 }
 
-static void is_record(const struct ordered *got, uint64_t time_ns, uint32_t source, uint64_t tag)
+static void is_record(const struct ordered *got, uint64_t time_ns, uint32_t source, uint32_t tag)
 {
 	uint8_t want[512];
 	uint32_t size = fill(want, tag);
@@ -49,15 +49,15 @@ static void is_record(const struct ordered *got, uint64_t time_ns, uint32_t sour
 	assert_memory_equal(got->bytes, want, size);
 }
 
-static void push(struct order *o, uint32_t source, uint64_t time_ns, uint64_t tag)
+static void push(struct order *o, uint32_t source, uint64_t time_ns, uint32_t tag)
 {
 	uint8_t bytes[512];
 	uint32_t size = fill(bytes, tag);
 
-	assert_int_equal(order_push(o, source, time_ns, bytes, size, tag), 0);
+	assert_int_equal(order_push(o, source, time_ns, bytes, size, tag, NULL), 0);
 }
 
-static void pop_is(struct order *o, uint64_t time_ns, uint32_t source, uint64_t tag)
+static void pop_is(struct order *o, uint64_t time_ns, uint32_t source, uint32_t tag)
 {
 	struct ordered got;
 
@@ -187,10 +187,10 @@ static void sources_that_are_not(void **state)
 	struct order *o = order_new(1), *none = order_new(0);
 
 	(void)state;
-	assert_int_equal(order_push(o, 1, 0, "x", 1, 0), -EINVAL);
+	assert_int_equal(order_push(o, 1, 0, "x", 1, 0, NULL), -EINVAL);
 	order_bound(o, 1, 0);
 	pop_is_none(o);
-	assert_int_equal(order_push(none, 0, 0, "x", 1, 0), -EINVAL);
+	assert_int_equal(order_push(none, 0, 0, "x", 1, 0, NULL), -EINVAL);
 	pop_is_none(none);
 	order_free(o);
 	order_free(none);
@@ -209,11 +209,11 @@ static void records_of_any_size(void **state)
 	assert_non_null(bytes);
 	for (int i = 0; i < NR; i++) {
 		memset(bytes, 'a' + i, sizes[i]);
-		assert_int_equal(order_push(o, 0, (uint64_t)i, bytes, sizes[i], 0), 0);
+		assert_int_equal(order_push(o, 0, (uint64_t)i, bytes, sizes[i], 0, NULL), 0);
 		sum += sizes[i];
 	}
 	assert_int_equal(order_pending_bytes(o), sum);
-	assert_int_equal(order_push(o, 0, 0, bytes, UINT32_MAX, 0), -ENOMEM);
+	assert_int_equal(order_push(o, 0, 0, bytes, UINT32_MAX, 0, NULL), -ENOMEM);
 	order_bound(o, 0, 100);
 	for (int i = 0; i < NR; i++) {
 		assert_true(order_pop(o, &got));

@@ -73,7 +73,7 @@ static void sample_id(struct build *b, uint64_t time_ns)
 
 static void push(struct rig *r, uint32_t source, uint64_t time_ns, struct build *b)
 {
-	pipeline_push(&r->pl, source, time_ns, b->at, (uint32_t)b->size, r->kind);
+	pipeline_push(&r->pl, source, time_ns, b->at, (uint32_t)b->size, r->kind, NULL);
 }
 
 static void push_sample(struct rig *r, uint32_t source, uint64_t time_ns, uint16_t mode,
@@ -205,7 +205,7 @@ static void push_calls(struct rig *r, uint64_t time_ns, uint16_t mode, const uin
 		build_u64(&b, 0);
 	}
 	build_end(&b);
-	pipeline_push(&r->pl, 0, time_ns, b.at, (uint32_t)b.size, pipeline_kind(&r->pl, &kind));
+	pipeline_push(&r->pl, 0, time_ns, b.at, (uint32_t)b.size, pipeline_kind(&r->pl, &kind), NULL);
 }
 
 static void test_recorded_calls(void **state)
