@@ -22,8 +22,11 @@ static void want_rescan(struct pipeline *pl, pid_t pid, uint64_t now_ns)
 		rescans_want(&pl->p->rescans, pid, now_ns);
 }
 
+/* Of a recording none is ptop's own, whatever their numbers. */
 static bool is_own(const struct pipeline_config *c, pid_t pid)
 {
+	if (c->own_pid <= 0)
+		return false;
 	return pid == c->own_pid || (c->loader && loader_is(c->loader, pid)) ||
 	       (c->opener && loader_is(c->opener, pid));
 }
@@ -249,12 +252,15 @@ static void park_shares(struct pipeline *pl, struct stored *s, uint32_t nr, enum
 static bool may_recall(struct pipeline *pl, uint32_t nr)
 {
 	const struct frame *frames = pl->p->frames;
+	uint32_t last = IMAGE_UNKNOWN;
 
 	if (frames[0].image == IMAGE_UNKNOWN)
 		return false;
-	for (uint32_t i = 0; i < nr; i++)
-		if (symbols_place_moves(pl->symbols, frames[i].image))
+	for (uint32_t i = 0; i < nr; i++) {
+		if (frames[i].image != last && symbols_place_moves(pl->symbols, frames[i].image))
 			return false;
+		last = frames[i].image;
+	}
 	return true;
 }
 

@@ -167,14 +167,16 @@ static void release(struct recording *r, uint64_t time_ns)
 static int kind_of(struct recording *r, const struct perfdata_record *rec)
 {
 	size_t event = rec->event < 0 ? 0 : (size_t)rec->event;
-	const struct perfdata_event *e = perfdata_event(r->pd, event);
-	struct record_kind kind = { .layout = e->layout };
+	const struct perfdata_event *e;
+	struct record_kind kind = { 0 };
 
+	if (event < r->kinds.nr && r->kinds.at[event] >= 0)
+		return r->kinds.at[event];
 	while (r->kinds.nr <= event)
 		if (vec_push(&r->kinds, -1))
 			return -1;
-	if (r->kinds.at[event] >= 0)
-		return r->kinds.at[event];
+	e = perfdata_event(r->pd, event);
+	kind.layout = e->layout;
 	kind.event = event_id(event);
 	kind.weight = e->by_frequency ? 0 : e->sample_period;
 	r->kinds.at[event] = pipeline_kind(&r->pipeline, &kind);

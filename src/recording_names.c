@@ -129,6 +129,7 @@ static void learn_machine(struct recording *r)
 /* By the first sample the recording has told all about its kernel. */
 static void name_kernel(struct recording *r)
 {
+	const struct perfdata_build_id *told;
 	struct rkernel_clue clue = {
 		.osrelease = perfdata_facts(r->pd)->osrelease,
 		.same_host = r->same_host,
@@ -136,10 +137,7 @@ static void name_kernel(struct recording *r)
 		.recording = r->options->input,
 		.places = &r->places,
 	};
-	const struct perfdata_build_id *told;
 
-	if (!rkernel_waits(r->kernel))
-		return;
 	told = told_build_id(r, "[kernel.kallsyms]");
 	if (told) {
 		clue.build_id = told->id;
@@ -174,7 +172,8 @@ void rnames_saw(struct recording *r, const struct record *record)
 		learn_host(r);
 		rkernel_saw(r->kernel, record);
 	} else if (record->type == RECORD_SAMPLE) {
-		name_kernel(r);
+		if (rkernel_waits(r->kernel))
+			name_kernel(r);
 	}
 }
 

@@ -344,6 +344,9 @@ bool sample_decode(struct cursor *c, const struct layout *l, struct sample *s,
 	if ((type & PERF_SAMPLE_CALLCHAIN) &&
 	    !(cursor_u64(c, &nr) && cursor_u64s(c, nr, &s->callchain)))
 		return false;
+	if (!(type & ~(uint64_t)(HEAD_FIELDS | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ |
+				 PERF_SAMPLE_CALLCHAIN)))
+		return true; /* nothing behind it, as with most */
 	if ((type & PERF_SAMPLE_RAW) && !raw_decode(c, s))
 		return false;
 	if ((type & PERF_SAMPLE_BRANCH_STACK) && (l->branch_sample_type & BRANCH_HW_INDEX))

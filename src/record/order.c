@@ -36,11 +36,9 @@ struct chunk {
 };
 
 struct entry {
-	uint64_t time_ns;
-	uint64_t seq; /* order of pushing, over all sources */
-	const void *bytes;
+	struct ordered rec;
+	uint64_t seq;        /* order of pushing, over all sources */
 	struct lease *lease; /* that the bytes are under */
-	uint32_t size, source, tag;
 };
 
 /* A ring of entries, earliest at head. */
@@ -223,23 +221,21 @@ static inline void queue_append(struct queue *q, const struct entry *e)
 	*queue_at(q, q->nr++) = *e;
 }
 
-static struct entry queue_take(struct queue *q)
+/* Takes the first entry out. */
+static inline void queue_take(struct queue *q, struct entry *ret)
 {
-	struct entry e = *queue_at(q, 0);
-
+	*ret = *queue_at(q, 0);
 	q->head++;
 	q->nr--;
 	if (q->nr > AHEAD) { /* they leave long after they came */
-		const char *next = queue_at(q, AHEAD)->bytes;
+		const char *next = queue_at(q, AHEAD)->rec.bytes;
 
 		__builtin_prefetch(next);
 		__builtin_prefetch(next + 64);
-	}
-	if (!q->nr && q->cap > ROOM_KEPT) {
+	} else if (!q->nr && q->cap > ROOM_KEPT) {
 		free(q->at);
 		*q = (struct queue){ 0 };
 	}
-	return e;
 }
 
 /*
@@ -250,7 +246,7 @@ static bool queue_insert(struct queue *q, const struct entry *e, bool *ret_first
 {
 	uint32_t moved = 1, i;
 
-	while (moved < q->nr && queue_at(q, q->nr - 1 - moved)->time_ns > e->time_ns) {
+	while (moved < q->nr && queue_at(q, q->nr - 1 - moved)->rec.time_ns > e->rec.time_ns) {
 		if (++moved > MOVE_BACK_MAX)
 			return false;
 	}
@@ -299,7 +295,8 @@ static void heap_replace(struct first *heap, uint32_t nr, struct first x)
 /* The place of @e in the heap, as the first entry of its source. */
 static inline struct first first_of(const struct order *o, const struct entry *e)
 {
-	return (struct first){ e->time_ns, o->by_arrival ? e->seq : e->source, e->source };
+	return (struct first){ e->rec.time_ns, o->by_arrival ? e->seq : e->rec.source,
+			       e->rec.source };
 }
 
 /* The first entry of @source has become earlier. */
@@ -318,10 +315,10 @@ static void heap_advance(struct order *o, struct first x)
 
 static bool entry_before(const struct order *o, const struct entry *a, const struct entry *b)
 {
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns;
-	if (!o->by_arrival && a->source != b->source)
-		return a->source < b->source;
+	if (a->rec.time_ns != b->rec.time_ns)
+		return a->rec.time_ns < b->rec.time_ns;
+	if (!o->by_arrival && a->rec.source != b->rec.source)
+		return a->rec.source < b->rec.source;
 	return a->seq < b->seq;
 }
 
@@ -339,12 +336,13 @@ static int stray_push(struct order *o, const struct entry *e)
 	return 0;
 }
 
-static struct entry stray_take(struct order *o)
+static void stray_take(struct order *o, struct entry *ret)
 {
 	struct entry *at = o->strays.at;
-	struct entry ret = at[0], x = at[--o->strays.nr];
+	struct entry x = at[--o->strays.nr];
 	size_t i = 0, child, nr = o->strays.nr;
 
+	*ret = at[0];
 	while ((child = 2 * i + 1) < nr) {
 		if (child + 1 < nr && entry_before(o, &at[child + 1], &at[child]))
 			child++;
@@ -356,7 +354,13 @@ static struct entry stray_take(struct order *o)
 	at[i] = x;
 	if (!nr && o->strays.cap > ROOM_KEPT)
 		vec_done(&o->strays);
-	return ret;
+}
+
+static void queue_free(struct queue *q)
+{
+	for (uint32_t i = 0; i < q->nr; i++)
+		lease_end(queue_at(q, i)->lease);
+	free(q->at);
 }
 
 void order_free(struct order *o)
@@ -364,16 +368,11 @@ void order_free(struct order *o)
 	if (!o)
 		return;
 	order_take_back(o);
-	for (uint32_t i = 0; i < o->nr_sources && o->queues; i++) {
-		while (o->queues[i].nr)
-			lease_end(queue_take(&o->queues[i]).lease);
-		free(o->queues[i].at);
-	}
-	while (o->late.nr)
-		lease_end(queue_take(&o->late).lease);
-	free(o->late.at);
-	while (o->strays.nr)
-		lease_end(stray_take(o).lease);
+	for (uint32_t i = 0; i < o->nr_sources && o->queues; i++)
+		queue_free(&o->queues[i]);
+	queue_free(&o->late);
+	for (size_t i = 0; i < o->strays.nr; i++)
+		lease_end(o->strays.at[i].lease);
 	vec_done(&o->strays);
 	while (o->spare) {
 		struct chunk *next = o->spare->next;
@@ -391,7 +390,7 @@ void order_free(struct order *o)
 /* Files the entry of @source where it belongs. */
 static int order_file(struct order *o, uint32_t source, const struct entry *e)
 {
-	struct queue *q = e->time_ns < o->popped_ns ? &o->late : &o->queues[source];
+	struct queue *q = e->rec.time_ns < o->popped_ns ? &o->late : &o->queues[source];
 	bool first;
 
 	if (queue_room(q))
@@ -406,7 +405,7 @@ static int order_file(struct order *o, uint32_t source, const struct entry *e)
 		heap_up(o->heap, o->nr_heap++, first_of(o, e));
 		return 0;
 	}
-	if (e->time_ns >= queue_at(q, q->nr - 1)->time_ns) {
+	if (e->rec.time_ns >= queue_at(q, q->nr - 1)->rec.time_ns) {
 		queue_append(q, e);
 		return 0;
 	}
@@ -421,20 +420,16 @@ int order_push(struct order *o, uint32_t source, uint64_t time_ns, const void *b
 	       uint32_t tag, struct lease *lease)
 {
 	struct entry e = {
-		.time_ns = time_ns,
-		.bytes = bytes,
+		.rec = { time_ns, bytes, size, source, tag },
 		.lease = lease,
-		.size = size,
-		.source = source,
-		.tag = tag,
 	};
 
 	order_take_back(o);
 	if (source >= o->nr_sources)
 		return -EINVAL;
 	if (!lease)
-		e.bytes = copy_take(o, bytes, size, &e.lease);
-	if (!e.bytes)
+		e.rec.bytes = copy_take(o, bytes, size, &e.lease);
+	if (!e.rec.bytes)
 		return -ENOMEM;
 	e.seq = o->seq++;
 	lease_take(e.lease);
@@ -485,17 +480,16 @@ static bool order_may_leave(struct order *o, uint64_t time_ns)
 }
 
 /* Takes the first entry of the first source. */
-static struct entry order_take_first(struct order *o)
+static void order_take_first(struct order *o, struct entry *ret)
 {
 	const uint32_t source = o->heap[0].source;
 	struct queue *q = &o->queues[source];
-	struct entry e = queue_take(q);
 
+	queue_take(q, ret);
 	if (q->nr)
 		heap_replace(o->heap, o->nr_heap, first_of(o, queue_at(q, 0)));
 	else if (--o->nr_heap)
 		heap_replace(o->heap, o->nr_heap, o->heap[o->nr_heap]);
-	return e;
 }
 
 /* Takes the earliest entry if it may leave. */
@@ -508,10 +502,13 @@ static bool order_take(struct order *o, struct entry *ret)
 		stray = NULL;
 	if (!stray && !o->nr_heap)
 		return false;
-	if (!order_may_leave(o, stray ? stray->time_ns : o->heap[0].time_ns))
+	if (!order_may_leave(o, stray ? stray->rec.time_ns : o->heap[0].time_ns))
 		return false;
-	*ret = stray ? stray_take(o) : order_take_first(o);
-	o->popped_ns = ret->time_ns;
+	if (stray)
+		stray_take(o, ret);
+	else
+		order_take_first(o, ret);
+	o->popped_ns = ret->rec.time_ns;
 	return true;
 }
 
@@ -521,19 +518,13 @@ bool order_pop(struct order *o, struct ordered *ret)
 
 	order_take_back(o);
 	if (o->late.nr)
-		e = queue_take(&o->late);
+		queue_take(&o->late, &e);
 	else if (!order_take(o, &e))
 		return false;
 	o->lent = e.lease;
 	o->pending--;
-	o->pending_bytes -= e.size;
-	*ret = (struct ordered){
-		.time_ns = e.time_ns,
-		.bytes = e.bytes,
-		.size = e.size,
-		.source = e.source,
-		.tag = e.tag,
-	};
+	o->pending_bytes -= e.rec.size;
+	*ret = e.rec;
 	return true;
 }
 
@@ -543,8 +534,8 @@ bool order_next_ns(const struct order *o, uint64_t *ret_ns)
 
 	if (o->nr_heap)
 		next_ns = o->heap[0].time_ns;
-	if (o->strays.nr && o->strays.at[0].time_ns < next_ns)
-		next_ns = o->strays.at[0].time_ns;
+	if (o->strays.nr && o->strays.at[0].rec.time_ns < next_ns)
+		next_ns = o->strays.at[0].rec.time_ns;
 	if (o->late.nr)
 		next_ns = o->popped_ns;
 	if (o->pending)

@@ -155,9 +155,10 @@ static uint32_t look_at(const struct perfdata *pd, const uint8_t *bytes,
 	struct cursor c = cursor_of(bytes, RECORD_HEADER_BYTES, pd->swap);
 	uint16_t size = 0;
 
-	*ret = (struct perfdata_record){ .event = -1, .bytes = bytes };
 	(void)(cursor_u32(&c, &ret->type) && cursor_u16(&c, &ret->misc) && cursor_u16(&c, &size));
+	ret->bytes = bytes;
 	ret->size = size;
+	ret->lease = NULL;
 	return size >= RECORD_HEADER_BYTES ? size : 0;
 }
 
@@ -275,6 +276,9 @@ static int finish(struct perfdata *pd, struct perfdata_record *r, bool inflated)
 				    "a sample there is damaged (it is too short for its event)");
 		return 1;
 	}
+	r->event = -1;
+	r->layout = NULL;
+	r->sid = (struct sample_id){ 0 };
 	if (r->type == PERFDATA_COMPRESSED || r->type == PERFDATA_COMPRESSED2) {
 		if (inflated)
 			return stop(pd, -EBADMSG, r->offset,

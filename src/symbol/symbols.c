@@ -297,10 +297,14 @@ static uint32_t file_function(struct symbols *sy, struct naming *n, uint64_t off
 
 bool symbols_place_moves(struct symbols *sy, uint32_t image)
 {
-	const struct image_key *key = space_image(sy->space, image);
-	const struct naming *n = key && key->kind != IMAGE_ANON ? naming_get(sy, image) : NULL;
+	const struct image_key *key;
+	const struct naming *n;
 
-	return image >= IMAGE_FIRST && (!n || n->jit_like);
+	if (image < IMAGE_FIRST)
+		return false;
+	key = space_image(sy->space, image);
+	n = key && key->kind != IMAGE_ANON ? naming_get(sy, image) : NULL;
+	return !n || n->jit_like;
 }
 
 uint64_t symbols_place(struct symbols *sy, pid_t pid, uint32_t image, uint64_t offset,
