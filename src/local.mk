@@ -43,4 +43,5 @@ libptop_a_SOURCES += \
 	src/recording_kernel.c src/recording_kernel.h \
 	src/recording_trace.c src/recording_trace.h \
 	src/recording_feed.c src/recording_names.c \
+	src/recording_read.c src/recording_read.h \
 	src/recording_script.c src/recording_shares.c src/recording_shares.h

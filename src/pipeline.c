@@ -243,12 +243,12 @@ static bool next_record(struct pipeline *pl, struct ordered *ret)
 
 	if (p->next.bytes)
 		*ret = p->next;
-	else if (!order_pop(pl->order, ret))
+	else if (p->config.next ? !p->config.next(p->config.ctx, ret) : !order_pop(pl->order, ret))
 		return false;
 	p->next = (struct ordered){ 0 };
 	if (wait_admits(pl, ret))
 		return true;
-	p->next = *ret; /* in its place until the order is asked again */
+	p->next = *ret; /* in its place until there is asked again */
 	return false;
 }
 
@@ -258,7 +258,8 @@ bool pipeline_work(struct pipeline *pl, uint64_t until_ns)
 	uint64_t now;
 
 	/* However many records there are, those that wait for the loader get their turn. */
-	if (images_fd(pl->images) >= 0 && images_wanting(pl->images) && order_pending(pl->order)) {
+	if (images_fd(pl->images) >= 0 && images_wanting(pl->images) &&
+	    (pl->p->config.next || order_pending(pl->order))) {
 		now = clock_ns();
 		look_at_images(pl, now, until_ns > now ? until_ns : now);
 	}

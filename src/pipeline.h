@@ -25,7 +25,6 @@
 #include "space/space.h"
 #include "symbol/symbols.h"
 #include "unwind/unwind.h"
-#include "unwind/unwind.h"
 
 struct pipeline_config {
 	uint32_t nr_sources;
@@ -41,6 +40,11 @@ struct pipeline_config {
 	struct trim *trim;   /* is told how far stacks were read; borrowed.  NULL: nobody is */
 	bool live;           /* /proc may be asked for what records did not tell */
 	bool patient;        /* rather wait for images than store what is not known whole */
+	/*
+	 * Where records come from in order of time, by kind (.tag): false where there is none now.
+	 * What it gives is borrowed until it is asked again.  NULL: what pipeline_push() was given.
+	 */
+	bool (*next)(void *ctx, struct ordered *ret);
 	/* Called with each record once it has been applied, in time order; may be NULL. */
 	void (*on_record)(void *ctx, const struct record *r);
 	/*

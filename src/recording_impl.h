@@ -12,39 +12,23 @@
 #include "pipeline.h"
 #include "record/perfdata.h"
 #include "recording_kernel.h"
+#include "recording_read.h"
 #include "recording_trace.h"
-
-/* Where the feed is in time; see recording_feed.c. */
-struct feed {
-	uint32_t nr_sources;
-	uint64_t *last_ns; /* time pushed last, by source */
-	uint32_t source;   /* in use now */
-	uint64_t known_ns; /* nothing before this can come any more */
-	uint64_t bound_ns; /* everything up to here may leave: known, and asked for */
-	uint64_t most_ns;  /* latest time pushed */
-	uint64_t round_ns; /* the same as of the end of the last round */
-	uint64_t done_ns;  /* time of the latest record that was applied */
-	unsigned untimed;  /* records without a time, in the last stretch read */
-	int fd;            /* where to wait once it is .dry; -1: a file */
-	bool dry;          /* the rest of the pipe is still to come */
-	bool ended;        /* all is read */
-	bool idle;         /* all that may leave has left */
-	uint64_t cut;      /* times that memory forced records out before their round's end */
-};
 
 struct recording {
 	const struct options *options;
 	struct notes *notes; /* borrowed */
 	struct perfdata *pd;
 	struct pipeline pipeline;
-	struct feed feed;
-	VEC(int) kinds;             /* of the pipeline, by event; -1: not made yet */
-	VEC(uint64_t) samples;      /* by event */
-	uint64_t no_event;          /* samples of ids that no event has */
-	uint64_t no_time;           /* samples of a time that cannot be */
-	uint64_t first_ns, last_ns; /* of samples */
-	bool timed;                 /* some have a time */
-	struct map build_ids;       /* hash of a path -> entry of the recording's table + 1 */
+	struct reading *reading;
+	int fd;                /* where to wait for more of a pipe; -1: a file */
+	uint64_t done_ns;      /* time of the latest record that was applied */
+	uint64_t dropped;      /* of the reading, as counted already */
+	bool idle;             /* all that may leave has left */
+	bool finished;         /* rnames_finish() was called */
+	VEC(int) kinds;        /* of the pipeline, by event; -1: not made yet */
+	VEC(uint64_t) samples; /* by event */
+	struct map build_ids;  /* hash of a path -> entry of the recording's table + 1 */
 	size_t build_ids_known;
 	const char *arch_known; /* of the facts, and how many events, when the machine was set */
 	size_t events_known;

@@ -185,40 +185,41 @@ static void describe(struct session *s)
 static void see_times(struct session *s)
 {
 	const struct recording *r = &of(s)->recording;
+	const struct read_state *read = reading_state(r->reading);
 	const struct perfdata_facts *facts = perfdata_facts(r->pd);
 	struct stat st;
 	uint64_t wall_ns;
 
 	if (!is_played(s) || !s->start_ns)
-		s->start_ns = r->first_ns;
+		s->start_ns = read->first_ns;
 	if (facts->clock_wall_ns) {
-		s->start_unix_ns = facts->clock_wall_ns + (r->first_ns - facts->clock_ns);
+		s->start_unix_ns = facts->clock_wall_ns + (read->first_ns - facts->clock_ns);
 		return;
 	}
 	if (!s->ended_ns || !strcmp(s->options->input, "-") || stat(s->options->input, &st) != 0)
 		return;
 	wall_ns = (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
-	if (wall_ns > r->last_ns - r->first_ns)
-		s->start_unix_ns = wall_ns - (r->last_ns - r->first_ns);
+	if (wall_ns > read->last_ns - read->first_ns)
+		s->start_unix_ns = wall_ns - (read->last_ns - read->first_ns);
 }
 
 /* Reads so much that the beginning of what is played is known. */
 static int find_beginning(struct session *s, struct reason *why)
 {
 	struct recorded *p = of(s);
-	struct pollfd ready = { .fd = p->recording.feed.fd, .events = POLLIN };
+	struct pollfd ready = { .fd = p->recording.fd, .events = POLLIN };
+	const struct read_state *read = reading_state(p->recording.reading);
 	enum feed_state state;
 
-	while ((state = feed_work(&p->recording, 1, UINT64_MAX)) == FEED_WAITS &&
-	       p->recording.feed.dry)
+	while ((state = feed_work(&p->recording, 1, UINT64_MAX)) == FEED_WAITS && read->dry)
 		poll(&ready, 1, -1);
 	if (state == FEED_FAILED)
 		return reason_set(why, -ENOMEM, "out of memory");
-	if (!p->recording.timed)
+	if (!read->timed)
 		return reason_set(why, -ENODATA,
 				  "%s tells no times, so it cannot be played: leave --speed out",
 				  s->options->input);
-	s->start_ns = p->asked_ns = p->recording.first_ns;
+	s->start_ns = p->asked_ns = read->first_ns;
 	return 0;
 }
 
@@ -277,18 +278,18 @@ static bool is_over(const struct session *s)
 static uint64_t reached(const struct session *s)
 {
 	const struct recorded *p = of(s);
-	const struct feed *f = &p->recording.feed;
+	const struct read_state *read = reading_state(p->recording.reading);
 
 	if (is_over(s))
-		return p->recording.last_ns + 1;
-	if (f->ended && !order_pending(s->pipeline->order))
-		return f->done_ns; /* the rest waits for names, and then it is the end */
+		return read->last_ns + 1;
+	if (read->ended && p->recording.idle && !order_pending(s->pipeline->order))
+		return p->recording.done_ns; /* the rest waits for names, and then it is the end */
 	return feed_reached(&p->recording);
 }
 
 static int fd_of(const struct session *s)
 {
-	return of(s)->recording.feed.fd;
+	return of(s)->recording.fd;
 }
 
 /*
@@ -300,8 +301,9 @@ static uint64_t next_step(const struct session *s)
 	const struct recorded *p = of(s);
 	uint64_t next_ns, steps = 1;
 
-	if (!order_next_ns(s->pipeline->order, &next_ns) || next_ns > p->recording.feed.known_ns)
-		next_ns = p->recording.feed.known_ns;
+	if (!order_next_ns(s->pipeline->order, &next_ns) ||
+	    next_ns > reading_state(p->recording.reading)->known_ns)
+		next_ns = reading_state(p->recording.reading)->known_ns;
 	if (next_ns != UINT64_MAX && next_ns > p->asked_ns)
 		steps = (next_ns - p->asked_ns) / p->step_ns;
 	if (steps <= EMPTY_STEPS_MOST)
@@ -323,19 +325,20 @@ static uint64_t ask(struct session *s)
 static void tell_losses(struct session *s)
 {
 	struct recording *r = &of(s)->recording;
+	const struct read_state *read = reading_state(r->reading);
 	uint64_t late = order_late(r->pipeline.order);
 
 	if (late)
 		notes_add(&s->notes, "late", 0,
 			  "%" PRIu64 " records were further out of order than can be mended", late);
-	if (r->no_event)
+	if (read->no_event)
 		notes_add(&s->notes, "no event", 0,
 			  "%" PRIu64 " samples are of events that the recording does not describe",
-			  r->no_event);
-	if (r->no_time)
+			  read->no_event);
+	if (read->no_time)
 		notes_add(&s->notes, "no time", 0,
 			  "%" PRIu64 " samples have a time that cannot be, and are left out",
-			  r->no_time);
+			  read->no_time);
 	if (store_dropped(r->pipeline.store))
 		notes_add(&s->notes, "history", 0,
 			  "only the last part of the recording is held: --history MB holds more");
@@ -367,7 +370,7 @@ static void look_after(struct session *s)
 {
 	if (!is_over(s))
 		return;
-	s->ended_ns = of(s)->recording.last_ns + 1;
+	s->ended_ns = reading_state(of(s)->recording.reading)->last_ns + 1;
 	see_times(s);
 }
 
@@ -465,7 +468,9 @@ static uint32_t nr_cpus(const struct session *s)
 
 static uint64_t dropped(const struct session *s)
 {
-	return of(s)->recording.no_event + of(s)->recording.no_time;
+	const struct read_state *read = reading_state(of(s)->recording.reading);
+
+	return read->no_event + read->no_time;
 }
 
 static int verdict(const struct session *s, struct reason *why)

@@ -512,7 +512,7 @@ static bool order_take(struct order *o, struct entry *ret)
 	return true;
 }
 
-bool order_pop(struct order *o, struct ordered *ret)
+bool order_pop_leased(struct order *o, struct ordered *ret, struct lease **ret_lease)
 {
 	struct entry e;
 
@@ -521,10 +521,20 @@ bool order_pop(struct order *o, struct ordered *ret)
 		queue_take(&o->late, &e);
 	else if (!order_take(o, &e))
 		return false;
-	o->lent = e.lease;
 	o->pending--;
 	o->pending_bytes -= e.rec.size;
 	*ret = e.rec;
+	*ret_lease = e.lease;
+	return true;
+}
+
+bool order_pop(struct order *o, struct ordered *ret)
+{
+	struct lease *lease;
+
+	if (!order_pop_leased(o, ret, &lease))
+		return false;
+	o->lent = lease;
 	return true;
 }
 

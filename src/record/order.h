@@ -53,6 +53,8 @@ int order_push(struct order *o, uint32_t source, uint64_t time_ns, const void *b
 void order_bound(struct order *o, uint32_t source, uint64_t time_ns);
 
 bool order_pop(struct order *o, struct ordered *ret); /* false: nothing may leave yet */
+/* The same, but the bytes stay until lease_end(*@ret_lease), which the caller owes. */
+bool order_pop_leased(struct order *o, struct ordered *ret, struct lease **ret_lease);
 
 /* The time of what leaves next, were it bounded; false: there is nothing. */
 bool order_next_ns(const struct order *o, uint64_t *ret_ns);

@@ -262,6 +262,14 @@ static int next_plain(struct perfdata *pd, struct perfdata_record *ret)
 	return 1;
 }
 
+/* Of the recorder's records, those that change what is known of the recording. */
+static bool is_change(uint32_t type)
+{
+	return type == PERFDATA_HEADER_ATTR || type == PERFDATA_EVENT_TYPE ||
+	       type == PERFDATA_EVENT_UPDATE || type == PERFDATA_BUILD_ID ||
+	       type == PERFDATA_FEATURE;
+}
+
 /* Finds out what a record is of, and takes in those of the recorder. */
 static int finish(struct perfdata *pd, struct perfdata_record *r, bool inflated)
 {
@@ -284,17 +292,37 @@ static int finish(struct perfdata *pd, struct perfdata_record *r, bool inflated)
 			return stop(pd, -EBADMSG, r->offset,
 				    "a compressed record is inside another one");
 		err = take_compressed(pd, r);
+	} else if (pd->quiet && is_change(r->type)) {
+		pd->put_off = true;
+		pd->change = *r;
+		return -EBUSY;
 	} else {
 		err = user_record_apply(pd, r);
 	}
 	return err ? err : 1;
 }
 
+/* What was put off while it had to be quiet. */
+static int next_change(struct perfdata *pd, struct perfdata_record *ret)
+{
+	int err;
+
+	if (pd->quiet)
+		return -EBUSY;
+	pd->put_off = false;
+	*ret = pd->change;
+	err = user_record_apply(pd, ret);
+	return err ? err : 1;
+}
+
 static int next(struct perfdata *pd, struct perfdata_record *ret)
 {
 	bool inflated = true;
-	int got = next_inflated(pd, ret);
+	int got;
 
+	if (pd->put_off)
+		return next_change(pd, ret);
+	got = next_inflated(pd, ret);
 	if (!got) {
 		inflated = false;
 		got = next_plain(pd, ret);
@@ -312,7 +340,8 @@ int perfdata_next(struct perfdata *pd, struct perfdata_record *ret)
 		if ((pd->in->ended || pd->in->time_ns > pd->leave_ns) && !folder_choose(pd))
 			return pd->damaged ? -EBADMSG : 0;
 		got = next(pd, ret);
-		if (got == -ENOMEM || got == -EAGAIN || (got < 0 && !pd->others.nr))
+		if (got == -ENOMEM || got == -EAGAIN || got == -EBUSY ||
+		    (got < 0 && !pd->others.nr))
 			return got;
 		if (got <= 0) {
 			pd->in->ended = true;
@@ -362,6 +391,11 @@ const struct perfdata_build_id *perfdata_build_id(const struct perfdata *pd, siz
 bool perfdata_is_swapped(const struct perfdata *pd)
 {
 	return pd->swap;
+}
+
+void perfdata_quiet(struct perfdata *pd, bool quiet)
+{
+	pd->quiet = quiet;
 }
 
 int perfdata_dont_wait(struct perfdata *pd)

@@ -126,6 +126,13 @@ void perfdata_free(struct perfdata *pd);
 int perfdata_next(struct perfdata *pd, struct perfdata_record *ret);
 
 /*
+ * Quiet: another thread may look at events, facts and build-ids meanwhile.  perfdata_next() does
+ * not change them; where the next record would, it returns -EBUSY, as often as it is called, and
+ * goes on once quiet is over.  Files only, not pipes.
+ */
+void perfdata_quiet(struct perfdata *pd, bool quiet);
+
+/*
  * From now on perfdata_next() does not wait for a slow pipe; returns the descriptor to wait at, or
  * -1 for a file, which never makes wait.
  */

@@ -91,12 +91,25 @@ struct perfdata_input {
 };
 
 struct perfdata {
+	/* Of who reads. */
 	struct perfdata_input first; /* with the header */
 	struct perfdata_input *in;   /* being read */
 	VEC(struct perfdata_input *) others;
-	uint64_t leave_ns; /* read on in another file past this time */
-	bool swap;         /* recorded on a machine of the other byte order */
-	bool big_endian;   /* recorded on a big-endian one */
+	uint64_t leave_ns;    /* read on in another file past this time */
+	uint64_t last_id;     /* found last */
+	int last_event;       /* its event; -1: none yet */
+	VEC(uint8_t) tracing; /* pipe mode: the formats of tracepoints */
+	bool tracing_next;    /* they are behind the last record */
+	bool quiet;           /* perfdata_quiet() */
+	bool put_off;         /* .change has not been applied */
+	struct perfdata_record change;
+	struct reason stopped;
+	bool damaged;
+
+	/* What is known of the recording: another thread may look at it (not on the same line). */
+	char apart[64];
+	bool swap;       /* recorded on a machine of the other byte order */
+	bool big_endian; /* recorded on a big-endian one */
 	bool pipe;
 	bool unfinished;     /* its recorder left no size */
 	uint64_t data_start; /* file mode: where the records are */
@@ -105,17 +118,11 @@ struct perfdata {
 	struct map ids;      /* id -> event */
 	bool same_layout;    /* of all events, as far as finding ids goes */
 	bool identified;     /* all events have PERF_SAMPLE_IDENTIFIER */
-	uint64_t last_id;    /* found last */
-	int last_event;      /* its event; -1: none yet */
 	char made_name[128]; /* by perfdata_event_name() */
 	struct perfdata_facts facts;
 	VEC(struct perfdata_build_id) build_ids;
 	uint64_t features[4];
 	uint64_t tracing_at, tracing_size; /* file mode: where the formats of tracepoints are */
-	VEC(uint8_t) tracing;              /* pipe mode: those formats */
-	bool tracing_next;                 /* they are behind the last record */
-	struct reason stopped;
-	bool damaged;
 };
 
 /*

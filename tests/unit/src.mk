@@ -8,6 +8,7 @@ check_PROGRAMS += \
 	tests/unit/test_park \
 	tests/unit/test_pipeline \
 	tests/unit/test_recall \
+	tests/unit/test_recording_read \
 	tests/unit/test_rescan
 
 tests_unit_test_adapt_SOURCES = tests/unit/test_adapt.c
@@ -26,5 +27,7 @@ tests_unit_test_pipeline_SOURCES = tests/unit/test_pipeline.c tests/unit/record_
 tests_unit_test_pipeline_LDADD = $(unit_LDADD)
 tests_unit_test_recall_SOURCES = tests/unit/test_recall.c
 tests_unit_test_recall_LDADD = $(unit_LDADD)
+tests_unit_test_recording_read_SOURCES = tests/unit/test_recording_read.c
+tests_unit_test_recording_read_LDADD = $(unit_LDADD)
 tests_unit_test_rescan_SOURCES = tests/unit/test_rescan.c
 tests_unit_test_rescan_LDADD = $(unit_LDADD)

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A recording holds the buffers of several CPUs one after the other, each in order of time, again
+ * and again.  Whether or not records tell their CPU, a step back in time begins another buffer; it
+ * goes on with the source whose last record is the latest of those before it, so that each source
+ * of the order stays sorted and merging is cheap.
+ *
+ * FINISHED_ROUND: the recorder had been at all buffers once more; nothing can come any more from
+ * before the latest time of the round before.  That is the bound, and all the memory it needs is
+ * two rounds of records.  Recordings without rounds (pipes of old, results of tools) are held until
+ * their end; past PENDING_MOST the earlier half of the time held leaves, which is right unless
+ * buffers were further apart than that.
+ *
+ * Records without a time (made up by the recorder from /proc) apply at once.
+ *
+ * A large file is read by a thread of its own.  It works in turns: while the main thread applies
+ * one batch of records, it prepares the next one, and between two turns it stands still.  During a
+ * turn the file, the order, and all of struct reading but .own are the thread's; of what is known
+ * about the recording it changes nothing (perfdata_quiet()).
+ */
+#include "recording_read.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+
+enum {
+	SOURCES_LEAST = 16,
+	SOURCES_MOST = 1024,
+	BATCH_RECORDS = 4096,
+	TURN_RECORDS = 3072, /* read in a turn: fewer than may leave, or they would pile up */
+	RECORDS_A_LOOK = 64, /* between two looks at the clock */
+	UNTIMED_MOST = 1024, /* read before they leave */
+	FETCHED_AHEAD = 6,   /* records that another processor has read */
+	CACHE_LINE = 64,
+};
+
+#define TURN_BYTES ((size_t)2 << 20)
+#define PENDING_MOST ((size_t)256 << 20)
+#define AHEAD_LEAST ((uint64_t)4 << 20) /* smaller files are read before a thread has begun */
+
+struct batch {
+	uint32_t nr, taken;
+	struct {
+		struct ordered rec;
+		struct lease *lease;
+	} at[BATCH_RECORDS];
+};
+
+struct reading {
+	struct { /* the main thread's, always */
+		struct batch *now;
+		bool thought; /* whether a thread is worth it */
+		bool ahead;   /* there is a thread */
+		bool prepared;
+	} own;
+
+	_Alignas(CACHE_LINE) struct perfdata *pd;
+	struct order *order;
+	struct batch *next;
+	uint32_t nr_sources;
+	uint64_t *last_ns; /* time pushed last, by source */
+	uint32_t source;   /* in use now */
+	uint64_t limit_ns; /* records up to here are asked for */
+	uint64_t most_ns;  /* latest time pushed */
+	uint64_t round_ns; /* the same as of the end of the last round */
+	unsigned untimed;  /* records without a time, in the last stretch read */
+	bool change;       /* the next record changes what is known of the recording */
+	struct read_state state;
+
+	_Alignas(CACHE_LINE) pthread_t id;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool turn; /* the thread's */
+	bool stop;
+};
+
+uint32_t reading_sources(const struct perfdata *pd)
+{
+	uint32_t nr = 2 * perfdata_facts(pd)->nr_cpus;
+
+	nr = nr < SOURCES_LEAST ? SOURCES_LEAST : nr > SOURCES_MOST ? SOURCES_MOST : nr;
+	return nr + 1; /* the last for records without a time */
+}
+
+struct reading *reading_new(struct perfdata *pd, struct order *order)
+{
+	struct reading *rd = aligned_alloc(CACHE_LINE, sizeof(*rd));
+
+	if (!rd)
+		return NULL;
+	memset(rd, 0, sizeof(*rd));
+	rd->pd = pd;
+	rd->order = order;
+	rd->nr_sources = reading_sources(pd);
+	rd->last_ns = calloc(rd->nr_sources, sizeof(*rd->last_ns));
+	rd->own.now = calloc(1, sizeof(*rd->own.now));
+	rd->next = calloc(1, sizeof(*rd->next));
+	if (!rd->last_ns || !rd->own.now || !rd->next) {
+		reading_free(rd);
+		return NULL;
+	}
+	order_ties_by_arrival(order);
+	for (uint32_t i = 0; i < rd->nr_sources; i++)
+		order_bound(order, i, 0);
+	return rd;
+}
+
+const struct read_state *reading_state(const struct reading *rd)
+{
+	return &rd->state;
+}
+
+/* What the order keeps of a record for us, beside its bytes. */
+static uint32_t tag_of(const struct perfdata_record *rec)
+{
+	return (uint32_t)(rec->event < 0 ? 0 : rec->event) << 1 | (rec->type == RECORD_SAMPLE);
+}
+
+bool reading_next(struct reading *rd, struct ordered *ret, size_t *ret_event, bool *ret_is_sample)
+{
+	struct batch *b = rd->own.now;
+
+	if (b->taken == b->nr)
+		return false;
+	*ret = b->at[b->taken++].rec;
+	if (b->nr - b->taken > FETCHED_AHEAD) {
+		const char *next = b->at[b->taken + FETCHED_AHEAD].rec.bytes;
+
+		__builtin_prefetch(next);
+		__builtin_prefetch(next + CACHE_LINE);
+		__builtin_prefetch(next + 2 * CACHE_LINE);
+	}
+	*ret_event = ret->tag >> 1;
+	*ret_is_sample = ret->tag & 1;
+	return true;
+}
+
+static void batch_give_back(struct batch *b)
+{
+	for (uint32_t i = 0; i < b->nr; i++)
+		lease_end(b->at[i].lease);
+	b->nr = b->taken = 0;
+}
+
+/*
+ * Reading.
+ */
+
+/* A step back in time: the source that can go on with @time_ns. */
+static uint32_t source_for(const struct reading *rd, uint64_t time_ns)
+{
+	uint32_t best = UINT32_MAX, lowest = 0;
+
+	for (uint32_t i = 0; i < rd->nr_sources - 1; i++) {
+		if (rd->last_ns[i] < rd->last_ns[lowest])
+			lowest = i;
+		if (rd->last_ns[i] <= time_ns &&
+		    (best == UINT32_MAX || rd->last_ns[i] > rd->last_ns[best]))
+			best = i;
+	}
+	return best != UINT32_MAX ? best : lowest;
+}
+
+/* Up to where records may leave: what is known, and asked for. */
+static uint64_t may_leave_ns(const struct reading *rd)
+{
+	return rd->state.known_ns < rd->limit_ns ? rd->state.known_ns : rd->limit_ns;
+}
+
+static void release(struct reading *rd)
+{
+	uint64_t time_ns = may_leave_ns(rd);
+
+	if (time_ns <= rd->state.bound_ns)
+		return;
+	rd->state.bound_ns = time_ns;
+	for (uint32_t i = 0; i < rd->nr_sources; i++)
+		order_bound(rd->order, i, time_ns);
+}
+
+/* The times that samples are from and to. */
+static void see_time(struct reading *rd, uint64_t time_ns)
+{
+	if (!rd->state.timed || time_ns < rd->state.first_ns)
+		rd->state.first_ns = time_ns;
+	if (!rd->state.timed || time_ns > rd->state.last_ns)
+		rd->state.last_ns = time_ns;
+	rd->state.timed = true;
+}
+
+static void push(struct reading *rd, uint32_t source, uint64_t time_ns,
+		 const struct perfdata_record *rec)
+{
+	if (order_push(rd->order, source, time_ns, rec->bytes, rec->size, tag_of(rec), rec->lease))
+		rd->state.dropped++;
+}
+
+static void push_timed(struct reading *rd, const struct perfdata_record *rec)
+{
+	const uint64_t time_ns = rec->sid.time_ns;
+
+	if (time_ns < rd->last_ns[rd->source])
+		rd->source = source_for(rd, time_ns);
+	rd->last_ns[rd->source] = time_ns;
+	if (time_ns > rd->most_ns)
+		rd->most_ns = time_ns;
+	push(rd, rd->source, time_ns, rec);
+}
+
+static void take(struct reading *rd, const struct perfdata_record *rec)
+{
+	bool is_sample = rec->type == RECORD_SAMPLE, timed = rec->sid.have & PERF_SAMPLE_TIME;
+
+	if (rec->type == PERFDATA_FINISHED_ROUND) {
+		rd->state.known_ns = rd->round_ns;
+		rd->round_ns = rd->most_ns;
+	} else if (rec->type >= PERFDATA_FIRST) {
+		return;
+	} else if (is_sample && rec->event < 0) {
+		rd->state.no_event++;
+	} else if (is_sample && timed && rec->sid.time_ns == UINT64_MAX) {
+		rd->state.no_time++;
+	} else {
+		if (is_sample && timed)
+			see_time(rd, rec->sid.time_ns);
+		if (timed && rec->sid.time_ns && rec->sid.time_ns != UINT64_MAX) {
+			push_timed(rd, rec);
+		} else {
+			push(rd, rd->nr_sources - 1, may_leave_ns(rd), rec);
+			rd->untimed++;
+		}
+	}
+}
+
+/* What perfdata_next() said, where it gave no record. */
+static void stop_reading(struct reading *rd, int got)
+{
+	if (got == -EBUSY) {
+		rd->change = true;
+	} else if (got == -EAGAIN) {
+		rd->state.dry = true;
+	} else if (got == -ENOMEM) {
+		rd->state.failed = true;
+	} else {
+		rd->state.ended = true;
+		rd->state.known_ns = UINT64_MAX;
+	}
+}
+
+/* Reads the next record.  False: there is none for now. */
+static bool read_one(struct reading *rd, uint32_t *ret_size)
+{
+	struct perfdata_record rec;
+	int got = perfdata_next(rd->pd, &rec);
+
+	if (got <= 0) {
+		stop_reading(rd, got);
+		return false;
+	}
+	take(rd, &rec);
+	*ret_size = rec.size;
+	return true;
+}
+
+/* More is held than should be: first some of it leaves. */
+static bool is_full(const struct reading *rd)
+{
+	return order_pending_bytes(rd->order) > PENDING_MOST;
+}
+
+void reading_more(struct reading *rd, uint64_t until_ns)
+{
+	const uint64_t known_ns = rd->state.known_ns;
+	uint32_t size;
+
+	if (rd->own.ahead)
+		return;
+	rd->untimed = 0;
+	rd->state.dry = false;
+	for (unsigned i = 1; rd->state.known_ns == known_ns && rd->untimed < UNTIMED_MOST; i++)
+		if (is_full(rd) || !read_one(rd, &size) ||
+		    (i % RECORDS_A_LOOK == 0 && clock_ns() >= until_ns))
+			return;
+}
+
+/* No bound has come for long: the earlier half of the time held may leave. */
+static void cut(struct reading *rd)
+{
+	const uint64_t held_ns = rd->most_ns - rd->state.known_ns;
+
+	/* Rounded up: where all are of one moment they have to leave, too. */
+	rd->state.known_ns += held_ns - held_ns / 2;
+}
+
+/* What may leave, into the next batch. */
+static void fill_next(struct reading *rd)
+{
+	struct batch *b = rd->next;
+
+	batch_give_back(b);
+	release(rd);
+	while (b->nr < BATCH_RECORDS &&
+	       order_pop_leased(rd->order, &b->at[b->nr].rec, &b->at[b->nr].lease))
+		b->nr++;
+	if (b->nr < BATCH_RECORDS && is_full(rd) && rd->state.known_ns < rd->most_ns)
+		cut(rd);
+}
+
+/*
+ * The thread.
+ */
+
+static void take_turn(struct reading *rd)
+{
+	size_t bytes = 0;
+	uint32_t size;
+
+	for (uint32_t i = 0; i < TURN_RECORDS && bytes < TURN_BYTES; i++) {
+		if (rd->state.ended || rd->state.failed || is_full(rd) || !read_one(rd, &size))
+			break;
+		bytes += size;
+	}
+	fill_next(rd);
+}
+
+static void *run(void *arg)
+{
+	struct reading *rd = arg;
+
+	pthread_setname_np(pthread_self(), "ptop-recording");
+	pthread_mutex_lock(&rd->lock);
+	while (!rd->stop) {
+		if (rd->turn) {
+			pthread_mutex_unlock(&rd->lock);
+			take_turn(rd);
+			pthread_mutex_lock(&rd->lock);
+			rd->turn = false;
+			pthread_cond_signal(&rd->changed);
+		} else {
+			pthread_cond_wait(&rd->changed, &rd->lock);
+		}
+	}
+	pthread_mutex_unlock(&rd->lock);
+	return NULL;
+}
+
+static bool has_processors(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) != 0 || CPU_COUNT(&set) > 1;
+}
+
+/* What is played is read no further than is asked for; a pipe tells of itself as it goes. */
+static bool is_worth_a_thread(const struct reading *rd)
+{
+	return rd->limit_ns == UINT64_MAX && !perfdata_is_pipe(rd->pd) &&
+	       perfdata_size(rd->pd) - perfdata_position(rd->pd) > AHEAD_LEAST && has_processors();
+}
+
+/* Where it does not start all is read by the main thread. */
+static void start_thread(struct reading *rd)
+{
+	sigset_t all, old;
+
+	pthread_mutex_init(&rd->lock, NULL);
+	pthread_cond_init(&rd->changed, NULL);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	rd->own.ahead = pthread_create(&rd->id, NULL, run, rd) == 0;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	perfdata_quiet(rd->pd, rd->own.ahead);
+}
+
+static void stop_thread(struct reading *rd)
+{
+	if (!rd->own.ahead)
+		return;
+	pthread_mutex_lock(&rd->lock);
+	rd->stop = true;
+	pthread_cond_signal(&rd->changed);
+	pthread_mutex_unlock(&rd->lock);
+	pthread_join(rd->id, NULL);
+	pthread_cond_destroy(&rd->changed);
+	pthread_mutex_destroy(&rd->lock);
+	rd->own.ahead = false;
+	perfdata_quiet(rd->pd, false);
+}
+
+void reading_begin(struct reading *rd, uint64_t limit_ns)
+{
+	rd->limit_ns = limit_ns;
+	if (!rd->own.thought) {
+		rd->own.thought = true;
+		if (is_worth_a_thread(rd))
+			start_thread(rd);
+	}
+	if (!rd->own.ahead || rd->own.prepared)
+		return;
+	pthread_mutex_lock(&rd->lock);
+	rd->turn = true;
+	pthread_cond_signal(&rd->changed);
+	pthread_mutex_unlock(&rd->lock);
+}
+
+void reading_wait(struct reading *rd)
+{
+	uint32_t size;
+
+	if (!rd->own.ahead)
+		return;
+	pthread_mutex_lock(&rd->lock);
+	while (rd->turn)
+		pthread_cond_wait(&rd->changed, &rd->lock);
+	pthread_mutex_unlock(&rd->lock);
+	rd->own.prepared = true;
+	if (rd->change) { /* nobody else looks now */
+		rd->change = false;
+		perfdata_quiet(rd->pd, false);
+		(void)read_one(rd, &size);
+		perfdata_quiet(rd->pd, true);
+	}
+}
+
+bool reading_turn_over(struct reading *rd)
+{
+	struct batch *applied = rd->own.now;
+
+	if (!rd->own.prepared)
+		fill_next(rd);
+	rd->own.prepared = false;
+	rd->own.now = rd->next;
+	rd->next = applied;
+	if (rd->state.ended && !rd->own.now->nr)
+		stop_thread(rd);
+	return rd->own.now->nr != 0;
+}
+
+void reading_free(struct reading *rd)
+{
+	if (!rd)
+		return;
+	stop_thread(rd);
+	if (rd->own.now)
+		batch_give_back(rd->own.now);
+	if (rd->next)
+		batch_give_back(rd->next);
+	free(rd->own.now);
+	free(rd->next);
+	free(rd->last_ns);
+	free(rd);
+}
