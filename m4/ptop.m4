@@ -68,6 +68,34 @@ AC_DEFUN([PTOP_SANITIZERS], [
 	AM_CONDITIONAL([FUZZING], [test "x$enable_fuzzing" = xyes])
 ])
 
+# PTOP_LTO
+# ptop is optimised as a whole where the compiler can keep ordinary code in the same objects, which the
+# tests are linked from: quick, and without it. Sets LTO_CFLAGS, LTO_LDFLAGS and NO_LTO_LDFLAGS.
+AC_DEFUN([PTOP_LTO], [
+	AC_ARG_ENABLE([lto], [AS_HELP_STRING([--disable-lto],
+		[do not optimise ptop as a whole when it is linked])])
+	LTO_CFLAGS=
+	LTO_LDFLAGS=
+	NO_LTO_LDFLAGS=
+	AS_IF([test "x$SAN_CFLAGS" = x && test "x$enable_lto" != xno], [
+		AC_MSG_CHECKING([whether $CC optimises programs as a whole])
+		ptop_save_CFLAGS=$CFLAGS
+		CFLAGS="$CFLAGS -Werror -flto=auto -ffat-lto-objects"
+		AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])], [
+			AC_MSG_RESULT([yes])
+			LTO_CFLAGS="-flto=auto -ffat-lto-objects"
+			dnl across files it takes what an error code rules out for possible
+			LTO_LDFLAGS="-flto=auto -Wno-maybe-uninitialized"
+			NO_LTO_LDFLAGS="-fno-lto"], [
+			AC_MSG_RESULT([no])
+			AS_IF([test "x$enable_lto" = xyes],
+				[AC_MSG_ERROR([$CC cannot build with -flto=auto -ffat-lto-objects])])])
+		CFLAGS=$ptop_save_CFLAGS])
+	AC_SUBST([LTO_CFLAGS])
+	AC_SUBST([LTO_LDFLAGS])
+	AC_SUBST([NO_LTO_LDFLAGS])
+])
+
 # PTOP_COMPLETIONS
 # Shell completions are printed by the ptop just built, so a cross build leaves them out.
 AC_DEFUN([PTOP_COMPLETIONS], [
