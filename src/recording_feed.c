@@ -162,7 +162,7 @@ static enum feed_state end(struct recording *r)
 	return FEED_END;
 }
 
-/* Between two turns of the reading. */
+/* While nothing reads. */
 static void see_reading(struct recording *r)
 {
 	const struct read_state *read = reading_state(r->reading);
@@ -175,27 +175,36 @@ static void see_reading(struct recording *r)
 	}
 }
 
+/* Applies what is read, as long as there is some, and the time.  False: the time is up. */
+static bool apply(struct recording *r, uint64_t limit_ns, uint64_t until_ns)
+{
+	bool late;
+
+	r->idle = false;
+	reading_begin(r->reading, limit_ns);
+	do {
+		late = pipeline_work(&r->pipeline, until_ns);
+		if (late || pipeline_crowded(&r->pipeline))
+			break;
+		pipeline_forget(&r->pipeline);
+		r->idle = !reading_turn_over(r->reading);
+	} while (!r->idle);
+	reading_wait(r->reading);
+	see_reading(r);
+	return !late;
+}
+
 enum feed_state feed_work(struct recording *r, uint64_t before_ns, uint64_t until_ns)
 {
 	/* Records at @before_ns itself belong to what comes next. */
 	const uint64_t limit_ns = before_ns == UINT64_MAX ? before_ns : before_ns - 1;
 	const struct read_state *read = reading_state(r->reading);
-	bool late;
 
 	for (;;) {
-		r->idle = false;
-		reading_begin(r->reading, limit_ns);
-		late = pipeline_work(&r->pipeline, until_ns);
-		reading_wait(r->reading);
-		see_reading(r);
-		if (late)
+		if (!apply(r, limit_ns, until_ns))
 			return FEED_MORE;
 		if (pipeline_crowded(&r->pipeline))
 			return FEED_WAITS;
-		pipeline_forget(&r->pipeline);
-		if (reading_turn_over(r->reading))
-			continue;
-		r->idle = true;
 		if (read->failed)
 			return FEED_FAILED;
 		if (read->ended)

@@ -13,10 +13,10 @@
  *
  * Records without a time (made up by the recorder from /proc) apply at once.
  *
- * A large file is read by a thread of its own.  It works in turns: while the main thread applies
- * one batch of records, it prepares the next one, and between two turns it stands still.  During a
- * turn the file, the order, and all of struct reading but .own are the thread's; of what is known
- * about the recording it changes nothing (perfdata_quiet()).
+ * A large file is read by a thread of its own, which prepares batches of records while the main
+ * thread applies those before.  It works from reading_begin() to reading_wait(), in short turns;
+ * meanwhile the file, the order, and all of struct reading but .own are the thread's, and of what
+ * is known about the recording it changes nothing (perfdata_quiet()).
  */
 #include "recording_read.h"
 
@@ -33,15 +33,16 @@
 enum {
 	SOURCES_LEAST = 16,
 	SOURCES_MOST = 1024,
-	BATCH_RECORDS = 4096,
-	TURN_RECORDS = 3072, /* read in a turn: fewer than may leave, or they would pile up */
+	BATCHES = 8,
+	BATCH_RECORDS = 2048,
+	TURN_RECORDS = 1536, /* read in a turn: fewer than may leave, or they would pile up */
 	RECORDS_A_LOOK = 64, /* between two looks at the clock */
 	UNTIMED_MOST = 1024, /* read before they leave */
 	FETCHED_AHEAD = 6,   /* records that another processor has read */
 	CACHE_LINE = 64,
 };
 
-#define TURN_BYTES ((size_t)2 << 20)
+#define TURN_BYTES ((size_t)1 << 20)
 #define PENDING_MOST ((size_t)256 << 20)
 #define AHEAD_LEAST ((uint64_t)4 << 20) /* smaller files are read before a thread has begun */
 
@@ -58,12 +59,10 @@ struct reading {
 		struct batch *now;
 		bool thought; /* whether a thread is worth it */
 		bool ahead;   /* there is a thread */
-		bool prepared;
 	} own;
 
 	_Alignas(CACHE_LINE) struct perfdata *pd;
 	struct order *order;
-	struct batch *next;
 	uint32_t nr_sources;
 	uint64_t *last_ns; /* time pushed last, by source */
 	uint32_t source;   /* in use now */
@@ -74,11 +73,17 @@ struct reading {
 	bool change;       /* the next record changes what is known of the recording */
 	struct read_state state;
 
-	_Alignas(CACHE_LINE) pthread_t id;
-	pthread_mutex_t lock;
+	/* Of both, under .lock; the batches between .turned and .made are nobody's. */
+	_Alignas(CACHE_LINE) pthread_mutex_t lock;
 	pthread_cond_t changed;
-	bool turn; /* the thread's */
+	pthread_t id;
+	uint32_t made;   /* batches prepared; the last is at[made % BATCHES] */
+	uint32_t turned; /* batches that were, or are, in hand */
+	bool working;    /* the thread may work */
+	bool in_turn;    /* it does */
+	bool stuck;      /* it can't until the main thread has looked */
 	bool stop;
+	struct batch *at[BATCHES];
 };
 
 uint32_t reading_sources(const struct perfdata *pd)
@@ -87,6 +92,14 @@ uint32_t reading_sources(const struct perfdata *pd)
 
 	nr = nr < SOURCES_LEAST ? SOURCES_LEAST : nr > SOURCES_MOST ? SOURCES_MOST : nr;
 	return nr + 1; /* the last for records without a time */
+}
+
+static bool has_batches(const struct reading *rd)
+{
+	for (int i = 0; i < BATCHES; i++)
+		if (!rd->at[i])
+			return false;
+	return true;
 }
 
 struct reading *reading_new(struct perfdata *pd, struct order *order)
@@ -100,9 +113,10 @@ struct reading *reading_new(struct perfdata *pd, struct order *order)
 	rd->order = order;
 	rd->nr_sources = reading_sources(pd);
 	rd->last_ns = calloc(rd->nr_sources, sizeof(*rd->last_ns));
-	rd->own.now = calloc(1, sizeof(*rd->own.now));
-	rd->next = calloc(1, sizeof(*rd->next));
-	if (!rd->last_ns || !rd->own.now || !rd->next) {
+	for (int i = 0; i < BATCHES; i++)
+		rd->at[i] = calloc(1, sizeof(*rd->at[i]));
+	rd->own.now = rd->at[0];
+	if (!rd->last_ns || !has_batches(rd)) {
 		reading_free(rd);
 		return NULL;
 	}
@@ -299,11 +313,9 @@ static void cut(struct reading *rd)
 	rd->state.known_ns += held_ns - held_ns / 2;
 }
 
-/* What may leave, into the next batch. */
-static void fill_next(struct reading *rd)
+/* What may leave, into @b. */
+static void fill(struct reading *rd, struct batch *b)
 {
-	struct batch *b = rd->next;
-
 	batch_give_back(b);
 	release(rd);
 	while (b->nr < BATCH_RECORDS &&
@@ -317,7 +329,8 @@ static void fill_next(struct reading *rd)
  * The thread.
  */
 
-static void take_turn(struct reading *rd)
+/* Reads and fills @b.  False: that is no use until the main thread has looked. */
+static bool take_turn(struct reading *rd, struct batch *b)
 {
 	size_t bytes = 0;
 	uint32_t size;
@@ -327,7 +340,32 @@ static void take_turn(struct reading *rd)
 			break;
 		bytes += size;
 	}
-	fill_next(rd);
+	fill(rd, b);
+	return b->nr || !(rd->state.ended || rd->state.failed || rd->change);
+}
+
+/* Half of the batches at a time, so that the threads need not wake each other for each. */
+static bool has_room(const struct reading *rd)
+{
+	return rd->made - rd->turned <= BATCHES / 2;
+}
+
+static void work(struct reading *rd)
+{
+	do {
+		struct batch *b = rd->at[(rd->made + 1) % BATCHES];
+		bool useful;
+
+		rd->in_turn = true;
+		pthread_mutex_unlock(&rd->lock);
+		useful = take_turn(rd, b);
+		pthread_mutex_lock(&rd->lock);
+		rd->in_turn = false;
+		rd->stuck = !useful;
+		rd->made += b->nr != 0;
+		if (rd->stuck || !rd->working || rd->made - rd->turned == 1)
+			pthread_cond_broadcast(&rd->changed);
+	} while (rd->working && !rd->stuck && rd->made - rd->turned < BATCHES - 1);
 }
 
 static void *run(void *arg)
@@ -337,15 +375,10 @@ static void *run(void *arg)
 	pthread_setname_np(pthread_self(), "ptop-recording");
 	pthread_mutex_lock(&rd->lock);
 	while (!rd->stop) {
-		if (rd->turn) {
-			pthread_mutex_unlock(&rd->lock);
-			take_turn(rd);
-			pthread_mutex_lock(&rd->lock);
-			rd->turn = false;
-			pthread_cond_signal(&rd->changed);
-		} else {
+		if (rd->working && !rd->stuck && has_room(rd))
+			work(rd);
+		else
 			pthread_cond_wait(&rd->changed, &rd->lock);
-		}
 	}
 	pthread_mutex_unlock(&rd->lock);
 	return NULL;
@@ -385,7 +418,8 @@ static void stop_thread(struct reading *rd)
 		return;
 	pthread_mutex_lock(&rd->lock);
 	rd->stop = true;
-	pthread_cond_signal(&rd->changed);
+	rd->working = false;
+	pthread_cond_broadcast(&rd->changed);
 	pthread_mutex_unlock(&rd->lock);
 	pthread_join(rd->id, NULL);
 	pthread_cond_destroy(&rd->changed);
@@ -402,25 +436,30 @@ void reading_begin(struct reading *rd, uint64_t limit_ns)
 		if (is_worth_a_thread(rd))
 			start_thread(rd);
 	}
-	if (!rd->own.ahead || rd->own.prepared)
+	if (!rd->own.ahead)
 		return;
 	pthread_mutex_lock(&rd->lock);
-	rd->turn = true;
-	pthread_cond_signal(&rd->changed);
+	rd->working = true;
+	rd->stuck = false;
+	pthread_cond_broadcast(&rd->changed);
 	pthread_mutex_unlock(&rd->lock);
 }
 
 void reading_wait(struct reading *rd)
 {
 	uint32_t size;
+	bool over;
 
 	if (!rd->own.ahead)
 		return;
 	pthread_mutex_lock(&rd->lock);
-	while (rd->turn)
+	rd->working = false;
+	while (rd->in_turn)
 		pthread_cond_wait(&rd->changed, &rd->lock);
+	over = rd->state.ended && rd->made == rd->turned;
 	pthread_mutex_unlock(&rd->lock);
-	rd->own.prepared = true;
+	if (over)
+		stop_thread(rd);
 	if (rd->change) { /* nobody else looks now */
 		rd->change = false;
 		perfdata_quiet(rd->pd, false);
@@ -429,17 +468,29 @@ void reading_wait(struct reading *rd)
 	}
 }
 
+/* The thread's next batch, once there is one.  False: there will be none before it may go on. */
+static bool take_batch(struct reading *rd)
+{
+	bool there;
+
+	pthread_mutex_lock(&rd->lock);
+	while (rd->made == rd->turned && !rd->stuck)
+		pthread_cond_wait(&rd->changed, &rd->lock);
+	there = rd->made != rd->turned;
+	if (there) {
+		rd->own.now = rd->at[++rd->turned % BATCHES];
+		if (rd->made - rd->turned == BATCHES / 2)
+			pthread_cond_broadcast(&rd->changed);
+	}
+	pthread_mutex_unlock(&rd->lock);
+	return there;
+}
+
 bool reading_turn_over(struct reading *rd)
 {
-	struct batch *applied = rd->own.now;
-
-	if (!rd->own.prepared)
-		fill_next(rd);
-	rd->own.prepared = false;
-	rd->own.now = rd->next;
-	rd->next = applied;
-	if (rd->state.ended && !rd->own.now->nr)
-		stop_thread(rd);
+	if (rd->own.ahead)
+		return take_batch(rd);
+	fill(rd, rd->own.now);
 	return rd->own.now->nr != 0;
 }
 
@@ -448,12 +499,11 @@ void reading_free(struct reading *rd)
 	if (!rd)
 		return;
 	stop_thread(rd);
-	if (rd->own.now)
-		batch_give_back(rd->own.now);
-	if (rd->next)
-		batch_give_back(rd->next);
-	free(rd->own.now);
-	free(rd->next);
+	for (int i = 0; i < BATCHES; i++) {
+		if (rd->at[i])
+			batch_give_back(rd->at[i]);
+		free(rd->at[i]);
+	}
 	free(rd->last_ns);
 	free(rd);
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * From a recording's file to its records in order of time, in batches.  Large files are read by a
- * thread, which prepares a batch while the one before is applied:
+ * thread, which prepares batches while those before are applied:
  *
  *	reading_begin(rd, limit_ns);
- *	... reading_next(), until it says false or the time is up ...
+ *	do
+ *		... reading_next(), until it says false or the time is up ...
+ *	while (all was taken && reading_turn_over(rd));
  *	reading_wait(rd);
- *	if (all was taken && !reading_turn_over(rd))
- *		reading_more(rd, until_ns);
+ *	... reading_more(rd, until_ns), and again ...
  *
- * Between reading_begin() and reading_wait() of all others only the perfdata may be looked at.
+ * Between reading_begin() and reading_wait(), of what it was given only the perfdata may be looked
+ * at, and of itself not the state.
  */
 #ifndef PTOP_RECORDING_READ_H
 #define PTOP_RECORDING_READ_H
@@ -39,11 +41,14 @@ void reading_free(struct reading *rd);
 
 /* Records up to @limit_ns are asked for; only ever rises. */
 void reading_begin(struct reading *rd, uint64_t limit_ns);
-void reading_wait(struct reading *rd);
+void reading_wait(struct reading *rd); /* until the thread stands still */
 
 /* The next record of the batch in hand; borrowed until the batch is used up and turned over. */
 bool reading_next(struct reading *rd, struct ordered *ret, size_t *ret_event, bool *ret_is_sample);
-/* The batch in hand is used up: the next one, as far as it is asked for.  False: it is empty. */
+/*
+ * The batch in hand is used up: the next one, as far as it is asked for.  False: there is none,
+ * and will be none before reading_wait() and what can be done then.
+ */
 bool reading_turn_over(struct reading *rd);
 /* Where there is no thread to do it: reads until more may leave, or the time is up. */
 void reading_more(struct reading *rd, uint64_t until_ns);
