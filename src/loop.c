@@ -17,6 +17,7 @@
 #include "clock.h"
 
 #define SLICE_NS (4 * NS_PER_MS)
+#define LONG_SLICE_NS (20 * NS_PER_MS)
 #define PATIENCE_NS (100 * NS_PER_MS)
 #define TIDY_NS NS_PER_S
 /* What was sampled less than this before a refresh may still be under way. */
@@ -167,6 +168,14 @@ static void tidy(struct loop *l, uint64_t now_ns)
 	l->next_tidy_ns = now_ns + TIDY_NS;
 }
 
+/* Works on records for a while; a recording that nobody watches can be read in longer stretches. */
+static bool work(struct loop *l)
+{
+	bool watched = l->input_fd >= 0 || !session_recorded(l->session);
+
+	return session_poll(l->session, clock_ns() + (watched ? SLICE_NS : LONG_SLICE_NS));
+}
+
 /* The two steps of a refresh; true at the end of the second. */
 static bool refresh_due(struct loop *l, uint64_t now_ns)
 {
@@ -176,7 +185,7 @@ static bool refresh_due(struct loop *l, uint64_t now_ns)
 		l->asked = true;
 		l->asked_at_ns = now_ns;
 		l->asked_ns = session_ask(l->session);
-		l->busy = session_poll(l->session, clock_ns() + SLICE_NS);
+		l->busy = work(l);
 	}
 	if (!l->asked)
 		return false;
@@ -220,7 +229,7 @@ int loop_wait(struct loop *l, uint64_t deadline_ns)
 				l->busy = true;
 		}
 		if (l->busy)
-			l->busy = session_poll(l->session, clock_ns() + SLICE_NS);
+			l->busy = work(l);
 		now = clock_ns();
 		see_end(l, now);
 		if (refresh_due(l, now))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The event loop under both front ends: records, a refresh clock that nothing postpones, signals,
- * and keys. One pass works on records for 4 ms at most before it looks at the rest.
+ * and keys. One pass works on records for 4 ms at most before it looks at the rest (20 where a
+ * recording is read and nobody watches).
  */
 #ifndef PTOP_LOOP_H
 #define PTOP_LOOP_H
