@@ -17,6 +17,7 @@
 #include "output_file.h"
 #include "profile/chunk.h"
 #include "recorder_facts.h"
+#include "source.h"
 
 enum {
 	CHAIN_MOST = 1100, /* frames of a stack, and markers */
@@ -35,12 +36,14 @@ struct saving {
 	struct perfdata_writer *w;
 	struct layout layout;
 	struct history_places places;
+	int clockid; /* of the times; -1: not known */
 	VEC(struct entry) order;
 	uint64_t chain[CHAIN_MOST];
 	uint64_t written;
 };
 
-static struct perf_event_attr attr_of(const struct event *e, const struct sampling *rate)
+static struct perf_event_attr attr_of(const struct event *e, const struct sampling *rate,
+				      int clockid)
 {
 	struct perf_event_attr attr = {
 		.type = e->type,
@@ -52,8 +55,8 @@ static struct perf_event_attr attr_of(const struct event *e, const struct sampli
 			       PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
 			       PERF_SAMPLE_CALLCHAIN,
 		.sample_id_all = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
+		.use_clockid = clockid >= 0,
+		.clockid = clockid >= 0 ? clockid : 0,
 		.exclude_kernel = e->exclude_kernel,
 		.exclude_user = e->exclude_user,
 		.exclude_hv = e->exclude_hv,
@@ -71,7 +74,7 @@ static int tell_events(struct saving *v)
 	int err = 0;
 
 	for (size_t i = 0; !err && i < EVENTS_MOST && (e = session_held(v->session, i)); i++) {
-		struct perf_event_attr attr = attr_of(e, session_sampling(v->session));
+		struct perf_event_attr attr = attr_of(e, session_sampling(v->session), v->clockid);
 
 		v->layout = layout_of(&attr);
 		err = writer_event(v->w, &attr, e->name);
@@ -204,7 +207,7 @@ int history_write(const struct session *s, int fd, uint64_t *ret_samples)
 	int err = v ? 0 : -ENOMEM, last;
 
 	if (!err)
-		err = facts_begin(&v->w, fd, s->options, 0);
+		err = s->source->save_begin(s, fd, &v->w, &v->clockid);
 	if (err) {
 		free(v);
 		close(fd);
@@ -215,9 +218,7 @@ int history_write(const struct session *s, int fd, uint64_t *ret_samples)
 	err = tell_events(v);
 	history_places_init(&v->places, v->pl, v->w, &v->layout);
 	if (!err)
-		err = facts_kernel(v->w, &v->layout, v->pl->symbols);
-	if (!err)
-		err = facts_kernel_ids(v->w);
+		err = s->source->save_kernel(s, v->w, &v->layout);
 	if (!err)
 		err = facts_build_ids(v->w, v->pl);
 	if (!err)

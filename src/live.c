@@ -242,9 +242,7 @@ static void record(struct live *v, uint64_t now_ns)
 {
 	struct reason why;
 
-	if (session_recorded(v->session))
-		reason_set(&why, 0, "this is a recording: its samples are in a file already");
-	else if (history_begin(&v->history, v->session, &why) == 0)
+	if (history_begin(&v->history, v->session, &why) == 0)
 		reason_set(&why, 0, "writing the samples held to %s", v->history.path);
 	ui_message(v->ui, why.text, now_ns);
 }

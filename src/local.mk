@@ -44,4 +44,4 @@ libptop_a_SOURCES += \
 	src/recording_trace.c src/recording_trace.h \
 	src/recording_feed.c src/recording_names.c \
 	src/recording_read.c src/recording_read.h \
-	src/recording_script.c src/recording_shares.c src/recording_shares.h
+	src/recording_save.c src/recording_script.c src/recording_shares.c src/recording_shares.h

@@ -132,15 +132,30 @@ static int put_modules(struct perfdata_writer *w, const struct layout *l, struct
 	return err;
 }
 
-int facts_kernel(struct perfdata_writer *w, const struct layout *l, const struct symbols *symbols)
+int facts_code(struct perfdata_writer *w, const struct layout *l, const struct symbols *symbols)
 {
 	const struct sample_id nobody = { 0 };
 	struct blob b = { 0 };
 	struct kernel_code code;
+	size_t pos = 0;
+	int err = 0;
+
+	while (!err && symbols_next_code(symbols, &pos, &code)) {
+		synth_ksymbol(&b, l, &nobody, code.addr, code.size,
+			      code.bpf ? KSYM_BPF : KSYM_OUT_OF_LINE, code.name);
+		err = put(w, &b);
+	}
+	blob_done(&b);
+	return err;
+}
+
+int facts_kernel(struct perfdata_writer *w, const struct layout *l, const struct symbols *symbols)
+{
+	const struct sample_id nobody = { 0 };
+	struct blob b = { 0 };
 	uint64_t start, end;
 	const char *symbol = kernel_text(&start, &end);
 	char name[64];
-	size_t pos = 0;
 	int err = 0;
 
 	if (!symbol)
@@ -150,13 +165,8 @@ int facts_kernel(struct perfdata_writer *w, const struct layout *l, const struct
 	err = put(w, &b);
 	if (!err)
 		err = put_modules(w, l, &b);
-	while (!err && symbols_next_code(symbols, &pos, &code)) {
-		synth_ksymbol(&b, l, &nobody, code.addr, code.size,
-			      code.bpf ? KSYM_BPF : KSYM_OUT_OF_LINE, code.name);
-		err = put(w, &b);
-	}
 	blob_done(&b);
-	return err;
+	return err ? err : facts_code(w, l, symbols);
 }
 
 void facts_map(struct blob *b, const struct layout *l, const struct pipeline *pl, uint32_t pid,

@@ -13,7 +13,10 @@
 /* Begins a recording in @fd (taken once that succeeds).  0 or -errno. */
 int facts_begin(struct perfdata_writer **ret, int fd, const struct options *o, size_t nr_ids);
 
-/* Where the kernel, its modules and its BPF programs are, as records without a time. */
+/* Kernel code that has names of its own, such as BPF programs, as records without a time. */
+int facts_code(struct perfdata_writer *w, const struct layout *l, const struct symbols *symbols);
+
+/* The same, and where this machine's kernel and modules are. */
 int facts_kernel(struct perfdata_writer *w, const struct layout *l, const struct symbols *symbols);
 
 /*

@@ -9,6 +9,7 @@
 #include "base/notes.h"
 #include "base/vec.h"
 #include "options.h"
+#include "output/perfdata_write.h"
 #include "pipeline.h"
 #include "record/perfdata.h"
 #include "recording_kernel.h"
@@ -100,6 +101,12 @@ void rnames_saw(struct recording *r, const struct record *record); /* each recor
 void rnames_finish(struct recording *r); /* once all is read: build-ids that came last */
 void rnames_tell(struct recording *
 			 r); /* notes what is not named, and why: at the end, and when names came */
+
+/* recording_save.c: struct source's. */
+int recording_save_begin(const struct recording *r, int fd, struct perfdata_writer **ret,
+			 int *ret_clockid);
+int recording_save_kernel(const struct recording *r, struct perfdata_writer *w,
+			  const struct layout *l);
 
 /* recording_script.c: prints a sample; recording.each. */
 void recording_script(struct recording *r, const struct record *record);

@@ -19,6 +19,7 @@ struct rkernel {
 	char anchor[16]; /* "_text"; "": no record told */
 	uint64_t at;
 	VEC(struct kallsyms_module) modules;
+	VEC(struct rkernel_map) maps;
 	bool tried;
 	struct reason why;
 };
@@ -32,6 +33,9 @@ void rkernel_free(struct rkernel *k)
 {
 	if (!k)
 		return;
+	for (size_t i = 0; i < k->maps.nr; i++)
+		free(k->maps.at[i].name);
+	vec_done(&k->maps);
 	vec_done(&k->modules);
 	free(k);
 }
@@ -70,6 +74,26 @@ static bool module_name(const char *path, size_t len, struct kallsyms_module *re
 	return true;
 }
 
+/* Without memory they are only missing where the samples are saved. */
+static void keep_map(struct rkernel *k, const struct record_mmap *m, const char *path, size_t len)
+{
+	struct rkernel_map map = { .start = m->start, .len = m->len, .pgoff = m->pgoff };
+
+	if (k->maps.nr >= MODULES_MAX)
+		return;
+	map.name = strndup(path, len);
+	if (!map.name || vec_push(&k->maps, map))
+		free(map.name);
+}
+
+bool rkernel_next_map(const struct rkernel *k, size_t *pos, struct rkernel_map *ret)
+{
+	if (*pos >= k->maps.nr)
+		return false;
+	*ret = k->maps.at[(*pos)++];
+	return true;
+}
+
 void rkernel_saw(struct rkernel *k, const struct record *r)
 {
 	const struct record_mmap *m = &r->mmap;
@@ -85,8 +109,10 @@ void rkernel_saw(struct rkernel *k, const struct record *r)
 			return;
 		memcpy(k->anchor, path + prefix, len - prefix);
 		k->at = m->pgoff;
+		keep_map(k, m, path, len);
 	} else if (k->modules.nr < MODULES_MAX && module_name(path, len, &module)) {
 		(void)vec_push(&k->modules, module);
+		keep_map(k, m, path, len);
 	}
 }
 

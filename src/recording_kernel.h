@@ -30,6 +30,13 @@ void rkernel_free(struct rkernel *k);
 /* Takes in where a mapping says the kernel or a module was; other mappings are passed over. */
 void rkernel_saw(struct rkernel *k, const struct record *r);
 
+/* Each of those mappings, as they came; false past the last.  @pos begins at 0. */
+struct rkernel_map {
+	uint64_t start, len, pgoff;
+	char *name; /* owned by the rkernel */
+};
+bool rkernel_next_map(const struct rkernel *k, size_t *pos, struct rkernel_map *ret);
+
 /* What else is known; NULL, 0 or false where it is not.  Borrowed for the call. */
 struct rkernel_clue {
 	const char *osrelease;

@@ -121,7 +121,7 @@ const struct sampling *session_sampling(const struct session *s);
 const struct event *session_event(const struct session *s, size_t i, uint64_t *ret_samples);
 
 uint32_t session_nr_cpus(const struct session *s); /* 0: not known */
-/* The event of samples that carry index @i; NULL past the last, and of a recording. */
+/* The event of samples that carry index @i; NULL past the last. */
 const struct event *session_held(const struct session *s, size_t i);
 
 /* What is open, and the name of what a sampling of that serial samples; NULL of a recording. */

@@ -8,6 +8,9 @@
 
 #include "session.h"
 
+struct layout;
+struct perfdata_writer;
+
 struct source {
 	/* Fills .of_source, .pipeline, .start_ns, .target and so on.  After a failure, close() is
 	 * called. */
@@ -32,6 +35,14 @@ struct source {
 	uint32_t (*nr_cpus)(const struct session *s);
 	uint64_t (*dropped)(const struct session *s); /* samples, before the pipeline */
 	int (*verdict)(const struct session *s, struct reason *why);
+	/*
+	 * A recording made of the samples held begins with where they are from: the machine and the
+	 * clock (*@ret_clockid -1: not told), then the kernel's code, then build-ids.  0 or -errno.
+	 */
+	int (*save_begin)(const struct session *s, int fd, struct perfdata_writer **ret,
+			  int *ret_clockid);
+	int (*save_kernel)(const struct session *s, struct perfdata_writer *w,
+			   const struct layout *l);
 };
 
 extern const struct source source_live, source_recording;

@@ -461,6 +461,24 @@ static const struct event *event(const struct session *s, size_t i, uint64_t *re
 	return &of(s)->listed;
 }
 
+static const struct event *held(const struct session *s, size_t i)
+{
+	uint64_t samples;
+
+	return event(s, i, &samples);
+}
+
+static int save_begin(const struct session *s, int fd, struct perfdata_writer **ret,
+		      int *ret_clockid)
+{
+	return recording_save_begin(&of(s)->recording, fd, ret, ret_clockid);
+}
+
+static int save_kernel(const struct session *s, struct perfdata_writer *w, const struct layout *l)
+{
+	return recording_save_kernel(&of(s)->recording, w, l);
+}
+
 static uint32_t nr_cpus(const struct session *s)
 {
 	return perfdata_facts(of(s)->recording.pd)->nr_cpus_online;
@@ -492,7 +510,10 @@ const struct source source_recording = {
 	.change = change,
 	.sampling = sampling,
 	.event = event,
+	.held = held,
 	.nr_cpus = nr_cpus,
 	.dropped = dropped,
 	.verdict = verdict,
+	.save_begin = save_begin,
+	.save_kernel = save_kernel,
 };

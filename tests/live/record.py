@@ -230,6 +230,38 @@ def test_a_key_writes_what_is_held():
     assert all("worker" in stack and "round_of_work" in stack for stack in hot[:20]), hot[:20]
 
 
+def test_a_key_writes_what_a_recording_holds():
+    """The same counts by function, in ptop and in perf, and the machine that it is from."""
+    ps.need_perf()
+    perf = ps.need_tool("perf")
+    folder = ps.scratch_dir()
+    first = os.path.join(folder, "first.perf")
+    with ps.Workload("workload", 300) as work:
+        subprocess.run([perf, "record", "-q", "-g", "-F", "2000", "-o", first, "-p", str(work.pid),
+                        "--", "sleep", "1"], check=True)
+    expected = ps.run_json(["-i", first, "-r", 0, "--min-percent", 0])[-1]
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        with Session(["-i", first], cols=120) as terminal:
+            terminal.press("1", r"hot_a")
+            terminal.press("O", r"the samples held are in ptop-[-0-9]*\.data, a recording")
+            terminal.keys("q")
+            assert terminal.wait_exit(LONG_S) == 0
+    finally:
+        os.chdir(before)
+    name, = [name for name in os.listdir(folder) if name.endswith(".data")]
+    path = os.path.join(folder, name)
+    refresh = ps.run_json(["-i", path, "-r", 0, "--min-percent", 0])[-1]
+    assert refresh["samples"] == expected["samples"] > 100, (refresh["samples"], expected["samples"])
+    assert self_counts(refresh) == self_counts(expected)
+    theirs = collections.Counter(stack[0] for stack in perf_stacks(perf, path) if stack)
+    for name in HOT:
+        assert theirs[name] == self_counts(expected).get(name, 0), name
+    assert perf_output(perf, "report", "-i", first, "--header-only").count(os.uname().nodename) == \
+        perf_output(perf, "report", "-i", path, "--header-only").count(os.uname().nodename)
+
+
 def test_a_full_disk():
     """The file may not grow beyond a megabyte: one sentence, the rest of it is there, and ptop goes
     on to its end."""
