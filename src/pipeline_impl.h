@@ -27,14 +27,15 @@ struct pipeline_private {
 	bool flushing;       /* nothing waits for images */
 	struct ordered next; /* a record that waits for samples of its process; .bytes NULL: none */
 	uint32_t recall_generation; /* of the symbols, that what is recalled holds for */
-	uint32_t park_generation; /* of the symbols, when the parking was last gone through */
+	uint32_t park_generation;   /* of the symbols, when the parking was last gone through */
 
 	struct rescans rescans; /* processes to re-read */
 
 	struct forget forget;
 };
 
-/* pipeline_sample.c: a kernel function without a name tells nothing, and gets the benefit of the doubt. */
+/* pipeline_sample.c: a kernel function without a name tells nothing, and gets the benefit of the
+ * doubt. */
 enum entry_answer pipeline_entry(struct pipeline *pl, const struct frame *outermost);
 /* Stores a sample whose frames are known, under ptop's own outermost frame where the stack is not
  * whole. */

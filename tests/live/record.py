@@ -3,6 +3,7 @@
 ends the recording."""
 
 import collections
+import glob
 import json
 import os
 import resource
@@ -59,6 +60,25 @@ def check_counts(perf, path, refresh):
         assert told.get(name, 0) == own.get(name, 0), f"perf report has {told.get(name)} of {name}"
 
 
+def check_hotspot(path, samples):
+    """Its parser reads as many samples, and finds the functions; nothing where it is not installed."""
+    parser = glob.glob("/usr/lib/*/libexec/hotspot-perfparser") + \
+        glob.glob("/usr/lib*/hotspot-perfparser")
+    if not parser:
+        print("hotspot is not installed: it is not asked")
+        return
+    result = path + ".hotspot"
+    read = [parser[0], "--input", path, "--output", result]
+    for more in ([], ["--print-stats"]):
+        subprocess.run(read + more, check=True, timeout=120, stderr=subprocess.DEVNULL)
+        with open(result, "rb") as out:
+            said = out.read()
+        if more:
+            assert f"samples: {samples}\n".encode() in said, (samples, said[:200])
+        else:
+            assert all(name.encode() in said for name in HOT), f"{path}: hotspot finds no functions"
+
+
 def test_a_command_by_each_kind_of_stack():
     ps.need_perf()
     perf = ps.need_tool("perf")
@@ -81,6 +101,7 @@ def test_a_command_by_each_kind_of_stack():
         header = perf_output(perf, "report", "--header-only", "-i", path)
         for fact in ("hostname", "os release", "cmdline", "nrcpus online", "clockid: monotonic"):
             assert fact in header, f"no {fact}:\n{header}"
+        check_hotspot(path, len(perf_stacks(perf, path)))
         ids = perf_output(perf, "buildid-list", "-i", path)
         assert os.path.basename(program) in ids, ids
 
@@ -255,6 +276,7 @@ def test_a_key_writes_what_a_recording_holds():
     refresh = ps.run_json(["-i", path, "-r", 0, "--min-percent", 0])[-1]
     assert refresh["samples"] == expected["samples"] > 100, (refresh["samples"], expected["samples"])
     assert self_counts(refresh) == self_counts(expected)
+    check_hotspot(path, refresh["samples"])
     theirs = collections.Counter(stack[0] for stack in perf_stacks(perf, path) if stack)
     for name in HOT:
         assert theirs[name] == self_counts(expected).get(name, 0), name

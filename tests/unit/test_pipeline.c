@@ -205,7 +205,8 @@ static void push_calls(struct rig *r, uint64_t time_ns, uint16_t mode, const uin
 		build_u64(&b, 0);
 	}
 	build_end(&b);
-	pipeline_push(&r->pl, 0, time_ns, b.at, (uint32_t)b.size, pipeline_kind(&r->pl, &kind), NULL);
+	pipeline_push(&r->pl, 0, time_ns, b.at, (uint32_t)b.size, pipeline_kind(&r->pl, &kind),
+		      NULL);
 }
 
 static void test_recorded_calls(void **state)
