@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/vec.h"
@@ -266,4 +267,18 @@ int recorder_close(struct recorder *r, struct reason *why)
 	vec_done(&r->events);
 	free(r);
 	return err;
+}
+
+int recorder_save_begin(const struct session *s, int fd, struct perfdata_writer **ret,
+			int *ret_clockid)
+{
+	*ret_clockid = CLOCK_MONOTONIC;
+	return facts_begin(ret, fd, s->options, 0);
+}
+
+int recorder_save_kernel(const struct session *s, struct perfdata_writer *w, const struct layout *l)
+{
+	int err = facts_kernel(w, l, s->pipeline->symbols);
+
+	return err ? err : facts_kernel_ids(w);
 }

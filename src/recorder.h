@@ -15,6 +15,8 @@
 #include "session.h"
 
 struct recorder;
+struct layout;
+struct perfdata_writer;
 
 /*
  * Begins, after session_open() and before the first record is taken, in @file, which output_begin()
@@ -26,5 +28,11 @@ int recorder_open(struct recorder **ret, struct session *s, const char *path,
 /* Finishes the file, before session_close(); NULL is fine.  0, or -errno with a sentence where it
  * is not complete. */
 int recorder_close(struct recorder *r, struct reason *why);
+
+/* struct source's, of what is sampled here and now. */
+int recorder_save_begin(const struct session *s, int fd, struct perfdata_writer **ret,
+			int *ret_clockid);
+int recorder_save_kernel(const struct session *s, struct perfdata_writer *w,
+			 const struct layout *l);
 
 #endif

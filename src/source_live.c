@@ -19,7 +19,7 @@
 #include "clock.h"
 #include "image/loader.h"
 #include "record/decode.h"
-#include "recorder_facts.h"
+#include "recorder.h"
 #include "rings.h"
 #include "source.h"
 
@@ -568,20 +568,6 @@ static const char *sampled(const struct session *s, uint32_t serial)
 	return event ? of(s)->events.at[*event].name : NULL;
 }
 
-static int save_begin(const struct session *s, int fd, struct perfdata_writer **ret,
-		      int *ret_clockid)
-{
-	*ret_clockid = CLOCK_MONOTONIC;
-	return facts_begin(ret, fd, s->options, 0);
-}
-
-static int save_kernel(const struct session *s, struct perfdata_writer *w, const struct layout *l)
-{
-	int err = facts_kernel(w, l, s->pipeline->symbols);
-
-	return err ? err : facts_kernel_ids(w);
-}
-
 const struct source source_live = {
 	.open = open_live,
 	.close = close_live,
@@ -600,6 +586,6 @@ const struct source source_live = {
 	.sampled = sampled,
 	.nr_cpus = nr_cpus,
 	.dropped = dropped,
-	.save_begin = save_begin,
-	.save_kernel = save_kernel,
+	.save_begin = recorder_save_begin,
+	.save_kernel = recorder_save_kernel,
 };

@@ -19,7 +19,7 @@
 #include "output/synth.h"
 #include "record/decode.h"
 #include "record/perfdata.h"
-#include "recorder_facts.h"
+#include "recorder.h"
 #include "source.h"
 
 #define FIELDS                                                                          \
@@ -59,23 +59,11 @@ static const struct sampling *sampling(const struct session *s)
 	return &rate;
 }
 
-static int save_begin(const struct session *s, int fd, struct perfdata_writer **ret,
-		      int *ret_clockid)
-{
-	*ret_clockid = -1;
-	return facts_begin(ret, fd, s->options, 0);
-}
-
-static int save_kernel(const struct session *s, struct perfdata_writer *w, const struct layout *l)
-{
-	return facts_kernel(w, l, s->pipeline->symbols);
-}
-
 static const struct source source = {
 	.held = held,
 	.sampling = sampling,
-	.save_begin = save_begin,
-	.save_kernel = save_kernel,
+	.save_begin = recorder_save_begin,
+	.save_kernel = recorder_save_kernel,
 };
 
 static void bed_open(struct bed *bed)
