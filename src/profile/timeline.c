@@ -77,7 +77,8 @@ static void advance(struct timeline *t, uint64_t last)
 static void count(struct timeline *t, const struct chunk *c, uint32_t from)
 {
 	uint64_t first = first_of(t);
-	uint64_t bucket = 0, start = 1, end = 0; /* of the sample before */
+	uint64_t start = 1, end = 0;     /* of the bucket of the sample before, */
+	uint64_t *at = NULL, beyond = 0; /* and where its sum is */
 
 	for (uint32_t i = from; i < c->nr; i++) {
 		uint64_t time = c->base_ns + c->time[i];
@@ -86,12 +87,14 @@ static void count(struct timeline *t, const struct chunk *c, uint32_t from)
 		    (t->event != QUERY_ANY_EVENT && c->event[i] != t->event))
 			continue;
 		if (time < start || time >= end) {
-			bucket = time / t->width_ns;
+			uint64_t bucket = time / t->width_ns;
+			bool shown = bucket >= first && bucket <= t->last;
+
 			start = bucket * t->width_ns;
 			end = start + t->width_ns;
+			at = shown ? &t->ring[bucket % t->nr] : &beyond;
 		}
-		if (bucket >= first && bucket <= t->last)
-			t->ring[bucket % t->nr] += chunk_weight(c, i);
+		*at += chunk_weight(c, i);
 	}
 }
 
