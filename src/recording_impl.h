@@ -46,6 +46,7 @@ struct recording {
 	void (*each)(struct recording *r, const struct record *record);
 	size_t width_events;  /* how many there were when .width was found */
 	int width;            /* of the longest event's name, for scripts */
+	int width_source;     /* of the widest source of data so far, for scripts */
 	struct rtrace *trace; /* of tracepoints, for scripts; NULL: not asked yet */
 	bool trace_failed;    /* and said so */
 	int error;            /* of .each: writing goes on no further */

@@ -17,6 +17,9 @@
 
 enum { FRAMES_MAX = 127, IMAGES_A_STACK = 64 };
 
+/* PERF_SAMPLE_* bits that older headers lack. */
+enum { DATA_PAGE_SIZE = 1u << 22, CODE_PAGE_SIZE = 1u << 23, WEIGHT_STRUCT = 1u << 24 };
+
 #define SETTLE_ONE_NS (2 * NS_PER_S) /* to read the image of a frame */
 
 static void name_kernel(struct recording *r, uint64_t addr, struct script_frame *f)
@@ -186,6 +189,29 @@ static const char *trace_text(struct recording *r, const struct record *record)
 	return text;
 }
 
+/* Of events that only this processor has, perf prints by default all that it was told of memory. */
+static struct script_memory memory_of(const struct perfdata_event *e, const struct sample *s)
+{
+	const uint64_t type = e->type == PERF_TYPE_RAW ? e->layout.sample_type : 0;
+
+	return (struct script_memory){
+		.has_addr = type & PERF_SAMPLE_ADDR,
+		.has_source = type & PERF_SAMPLE_DATA_SRC,
+		.has_weight = type & (PERF_SAMPLE_WEIGHT | WEIGHT_STRUCT),
+		.has_latency = type & WEIGHT_STRUCT,
+		.has_physical = type & PERF_SAMPLE_PHYS_ADDR,
+		.has_data_page = type & DATA_PAGE_SIZE,
+		.has_code_page = type & CODE_PAGE_SIZE,
+		.addr = s->addr,
+		.source = s->data_src,
+		.weight = s->weight,
+		.latency = s->weight2,
+		.physical = s->phys_addr,
+		.data_page = s->data_page_size,
+		.code_page = s->code_page_size,
+	};
+}
+
 static void write_share(struct recording *r, const struct record *record, const struct share *share,
 			struct script_sample *s, struct script_frame *frames)
 {
@@ -204,6 +230,8 @@ static void write_share(struct recording *r, const struct record *record, const 
 	s->trace = e->type == PERF_TYPE_TRACEPOINT && record->sample.raw.size
 			   ? trace_text(r, record)
 			   : NULL;
+	s->memory = memory_of(e, &record->sample);
+	s->source_width = &r->width_source;
 	s->frames = frames;
 	s->nr_frames = 0;
 	if (s->has_chain) {

@@ -8,7 +8,7 @@ libptop_a_SOURCES += \
 	src/output/perfdata_write.c src/output/perfdata_write.h src/output/perfdata_write_impl.h \
 	src/output/perfdata_write_features.c \
 	src/output/report.h \
-	src/output/script.c src/output/script.h \
+	src/output/script.c src/output/script.h src/output/script_memory.c \
 	src/output/stats.c src/output/stats.h \
 	src/output/synth.c src/output/synth.h \
 	src/output/text.c src/output/text.h

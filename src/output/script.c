@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-enum { NAME_MAX_BYTES = 4096, TRACE_MAX_BYTES = 1 << 16 };
+enum { NAME_MAX_BYTES = 4096, TRACE_MAX_BYTES = 1 << 16, SOURCE_MAX_BYTES = 512 };
 
 /* A string from outside, clean, for one use. */
 static const char *clean(char room[NAME_MAX_BYTES], const char *text)
@@ -55,11 +55,57 @@ static void write_trace(FILE *f, const char *text)
 	fputs(room, f);
 }
 
+/* Before the address or the stack. */
+static void write_access(FILE *f, const struct script_sample *s)
+{
+	const struct script_memory *m = &s->memory;
+	char text[SOURCE_MAX_BYTES];
+
+	if (m->has_addr)
+		fprintf(f, "%16" PRIx64, m->addr);
+	if (m->has_source) {
+		script_data_source(m->source, text, sizeof(text));
+		if (*s->source_width < (int)strlen(text))
+			*s->source_width = (int)strlen(text);
+		fprintf(f, "%-*s", *s->source_width, text);
+	}
+	if (m->has_weight)
+		fprintf(f, "%16" PRIu64, m->weight);
+	if (m->has_latency)
+		fprintf(f, "%16" PRIu64, m->latency);
+}
+
+static void write_page_size(FILE *f, uint64_t size)
+{
+	static const char units[] = "BKMG";
+	size_t unit = 0;
+
+	if (!size) {
+		fputs(" N/A", f);
+		return;
+	}
+	for (; size >= 1024 && units[unit + 1]; unit++)
+		size /= 1024;
+	fprintf(f, " %" PRIu64 "%c", size, units[unit]);
+}
+
+/* Behind it. */
+static void write_pages(FILE *f, const struct script_memory *m)
+{
+	if (m->has_physical)
+		fprintf(f, "%16" PRIx64, m->physical);
+	if (m->has_data_page)
+		write_page_size(f, m->data_page);
+	if (m->has_code_page)
+		write_page_size(f, m->code_page);
+}
+
 int script_write(FILE *out, const struct script_sample *s)
 {
 	write_head(out, s);
 	if (s->trace)
 		write_trace(out, s->trace);
+	write_access(out, s);
 	if (s->has_chain) {
 		fputc('\n', out);
 		for (size_t i = 0; i < s->nr_frames; i++) {
@@ -71,6 +117,7 @@ int script_write(FILE *out, const struct script_sample *s)
 		fputc(' ', out);
 		write_frame(out, &s->frames[0]);
 	}
+	write_pages(out, &s->memory);
 	fputc('\n', out);
 	return ferror(out) ? -errno : 0;
 }

@@ -18,6 +18,13 @@ struct script_frame {
 	const char *module; /* NULL: not known */
 };
 
+/* What the events of a processor's own say about memory. */
+struct script_memory {
+	bool has_addr, has_source, has_weight, has_latency, has_physical;
+	bool has_data_page, has_code_page;
+	uint64_t addr, source, weight, latency, physical, data_page, code_page;
+};
+
 /* Strings may hold any bytes; all borrowed for the call. */
 struct script_sample {
 	const char *comm;
@@ -29,9 +36,14 @@ struct script_sample {
 	bool has_tid, has_cpu, has_time, has_period;
 	bool has_chain;    /* frames are a callchain, below the line; else one address at its end */
 	const char *trace; /* what a tracepoint traced; NULL: nothing */
+	struct script_memory memory;
+	int *source_width; /* of the widest data source that was written; is kept here */
 	const struct script_frame *frames;
 	size_t nr_frames;
 };
+
+/* PERF_SAMPLE_DATA_SRC as perf prints it, its number first; cut to @size. */
+void script_data_source(uint64_t source, char *out, size_t size);
 
 /* 0, -ENOMEM, or -errno of the write. */
 int script_write(FILE *out, const struct script_sample *s);

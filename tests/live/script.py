@@ -13,6 +13,7 @@ upon a word that looks like a marker of contexts and is none."""
 
 import os
 import re
+import struct
 import subprocess
 import tempfile
 
@@ -145,6 +146,67 @@ def test_same_lines_as_perf_script():
                                          has_all if what == "dwarf" else alike)
             print(f"{what}: {lines} lines compared; "
                   f"of {names} names of frames {same} are spelled alike")
+
+
+def each_source():
+    """Values of PERF_SAMPLE_DATA_SRC: each bit of its parts, and some together."""
+    bits = [1 << bit for bit in range(43)]
+    numbers = [number << 33 for number in range(16)]
+    hops = [hop << 43 | 1 << 33 for hop in range(5)]
+    return bits + numbers + hops + [0, 0x140, 0x680, 0x1c0, 0x6, 0x300000, 0x3000000, 0x68000000,
+                                    0x118000000, 0xc000000000, 0x4000200000, 0x60000000000,
+                                    0x3600000040, 0x82000000000, 0x1e05080021]
+
+
+def as_of_a_processor(path):
+    """Makes the sampled event one of the processor's own, and its sources of data various."""
+    with open(path, "rb") as f:
+        data = bytearray(f.read())
+    attr_size, attrs, attrs_size, at, size = struct.unpack_from("<QQQQQ", data, 16)
+    for attr in range(attrs, attrs + attrs_size, attr_size):
+        if struct.unpack_from("<Q", data, attr + 8)[0] == 2:  # page-faults
+            struct.pack_into("<I", data, attr, 4)
+    sources, end, used = each_source(), at + size, 0
+    while at < end:
+        kind, _, length = struct.unpack_from("<IHH", data, at)
+        if kind == 9:  # IP, TID, TIME, ADDR, then WEIGHT_STRUCT and DATA_SRC
+            struct.pack_into("<IHH", data, at + 40, 7 + used, 9 + used, 0)
+            struct.pack_into("<Q", data, at + 48, sources[used % len(sources)])
+            used += 1
+        at += length
+    with open(path, "wb") as f:
+        f.write(data)
+    return used
+
+
+def about_memory(text):
+    """What lies between the event and the address, and behind the module."""
+    return [re.search(r"page-faults:(.*\|BLK [^0-9]*\d+ +\d+) +[0-9a-f]+ .*\)(.*)$", line).groups()
+            for line in text.splitlines()]
+
+
+def test_what_a_processor_says_of_memory():
+    perf = ps.need_tool("perf")
+    ps.need_perf()
+    path = os.path.join(ps.scratch_dir(), "memory.data")
+    done = subprocess.run([perf, "record", "-q", "-e", "page-faults", "-c", "1", "-d", "-W",
+                           "--phys-data", "--data-page-size", "--code-page-size", "-o", path,
+                           "--", "sh", "-c", "ls /usr/include; ls /usr/include"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    if done.returncode:
+        ps.skip(f"perf record cannot: {done.stderr.decode(errors='replace').strip()[:120]}")
+    used = as_of_a_processor(path)
+    assert used >= len(each_source()), used
+    own = about_memory(ps.run(["-i", path, "-f", "script"]).stdout)
+    theirs = subprocess.run([perf, "script", "-i", path], capture_output=True, text=True,
+                            check=True).stdout
+    if "|LVL core, same node L1|" not in theirs:
+        ps.skip("this perf has other words for where data came from")
+    theirs = about_memory(theirs)
+    assert len(own) == len(theirs) == used, (len(own), len(theirs), used)
+    for mine, perfs in zip(own, theirs):
+        assert mine == perfs, f"{mine}\nperf: {perfs}"
+    print(f"{used} samples with what a processor says of memory")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@
 
 #include "output/folded.h"
 #include "output/json.h"
+#include "output/script.h"
 #include "output/text.h"
 #include "unit/output_bed.h"
 
@@ -303,11 +304,31 @@ static void test_failed_writes(void **state)
 	}
 }
 
+/* A load that missed the L1 and hit the L3, modified; and whatever bits there are, in any room. */
+static void test_source_of_data(void **state)
+{
+	char text[512], small[40];
+
+	(void)state;
+	script_data_source(0x2 | 1ull << 6 | 1ull << 11 | 1ull << 23 | 1ull << 27, text,
+			   sizeof(text));
+	assert_string_equal(text, "         8800842 |OP LOAD|LVL L3 hit|SNP HitM|TLB N/A hit"
+				  "|LCK No|BLK  N/A");
+	for (unsigned bit = 0; bit < 64; bit++)
+		for (size_t size = 1; size < sizeof(small); size++) {
+			script_data_source(~0ull >> bit, small, size);
+			assert_true(strlen(small) < size);
+		}
+	script_data_source(UINT64_MAX, text, sizeof(text));
+	assert_non_null(strstr(text, "|LCK N/A|BLK  N/A"));
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup(name, setup)
 	const struct CMUnitTest tests[] = {
 		T(test_text),
+		cmocka_unit_test(test_source_of_data),
 		T(test_text_modules),
 		T(test_text_outlines),
 		T(test_text_rows_and_groups),
