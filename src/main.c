@@ -12,6 +12,7 @@
 #include "batch.h"
 #include "config.h"
 #include "event/doctor.h"
+#include "history_save.h"
 #include "kept.h"
 #include "live.h"
 #include "loop.h"
@@ -70,6 +71,20 @@ static int tell(const struct options *o)
 	return finish_output();
 }
 
+/* Of a recording that is what is held of it, once it has been seen. */
+static int write_held(const struct session *s, struct output_file *file, struct reason *why)
+{
+	const char *path = s->options->output;
+	uint64_t samples;
+	int err = history_write(s, output_take(file), &samples);
+	int last = output_publish(file, path, why);
+
+	if (last || !err)
+		return last;
+	return reason_set(why, err, "%s is not complete: %s; the rest can be read", path,
+			  strerror(-err));
+}
+
 static int watch(const struct options *o)
 {
 	bool batch = o->batch || o->count || o->format != FORMAT_TEXT || !isatty(STDOUT_FILENO);
@@ -87,7 +102,7 @@ static int watch(const struct options *o)
 		output_abandon(&file);
 		return complain(&why, 1);
 	}
-	if (o->output && recorder_open(&recorder, &session, o->output, &file, &why)) {
+	if (o->output && !o->input && recorder_open(&recorder, &session, o->output, &file, &why)) {
 		session_close(&session);
 		return complain(&why, 1);
 	}
@@ -97,6 +112,8 @@ static int watch(const struct options *o)
 	if (recorder && !batch)
 		settle_records(&session);
 	if (recorder_close(recorder, &why))
+		status = complain(&why, 1);
+	if (o->output && o->input && write_held(&session, &file, &why))
 		status = complain(&why, 1);
 	session_close(&session);
 	return status;

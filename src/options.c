@@ -416,9 +416,10 @@ static int check_input(struct options *o, struct reason *why)
 	if (o->command || o->target.kind != TARGET_SYSTEM || o->target.cpus.nr)
 		return reason_set(why, -EINVAL,
 				  "-i and a target exclude each other: a recording has its own");
-	if (o->output)
-		return reason_set(why, -EINVAL,
-				  "-i and -o exclude each other: a recording is a file already");
+	if (o->output && (o->format == FORMAT_STATS || o->format == FORMAT_SCRIPT))
+		return reason_set(
+			why, -EINVAL,
+			"-o writes what refreshes are of: not with --format stats and script");
 	if (o->event_given || o->rate_given)
 		return reason_set(
 			why, -EINVAL,

@@ -111,7 +111,7 @@ refuses 'command' -O file
 
 # No process can have this id: the kernel's limit is 4194304.
 refuses 'a recording goes to a file' -o -
-refuses 'exclude each other' -i some.data -o other.data
+refuses 'not with --format stats and script' -i some.data -o other.data --format stats
 refuses 'folder.*No such file' -b -n 1 -o nowhere/recording
 refuses 'name a file' -b -n 1 -o ./
 ln -s elsewhere link

@@ -277,6 +277,11 @@ def test_a_key_writes_what_a_recording_holds():
     assert refresh["samples"] == expected["samples"] > 100, (refresh["samples"], expected["samples"])
     assert self_counts(refresh) == self_counts(expected)
     check_hotspot(path, refresh["samples"])
+    piped = os.path.join(folder, "piped.perf")
+    with open(first, "rb") as recording:
+        ps.run(["-i", "-", "-b", "-o", piped], stdin=recording)
+    assert self_counts(ps.run_json(["-i", piped, "-r", 0, "--min-percent", 0])[-1]) == \
+        self_counts(expected)
     theirs = collections.Counter(stack[0] for stack in perf_stacks(perf, path) if stack)
     for name in HOT:
         assert theirs[name] == self_counts(expected).get(name, 0), name
