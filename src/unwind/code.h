@@ -61,21 +61,30 @@ static inline struct code *code_set(const struct code_view *v, uint64_t addr)
 	return &v->table->entries[(mix >> (64 - CODE_SETS_LOG2)) * CODE_WAYS];
 }
 
+/* What is remembered of @addr, or NULL. */
+static inline const struct code *code_known(const struct code_view *v, uint64_t addr)
+{
+	const struct code *set = code_set(v, addr);
+
+	for (int i = 0; i < CODE_WAYS; i++) {
+		if (set[i].addr == addr && set[i].generation == v->generation)
+			return &set[i];
+	}
+	return NULL;
+}
+
 /*
  * What is at @addr.  0; -EAGAIN: (*ret)->image is still being read (its place is right, its rule is
  * none).  Borrowed until the next call.
  */
 static inline int code_find(const struct code_view *v, uint64_t addr, const struct code **ret)
 {
-	const struct code *set = code_set(v, addr);
+	const struct code *known = code_known(v, addr);
 
-	for (int i = 0; i < CODE_WAYS; i++) {
-		if (set[i].addr == addr && set[i].generation == v->generation) {
-			*ret = &set[i];
-			return 0;
-		}
-	}
-	return code_ask(v, addr, ret);
+	if (known == NULL)
+		return code_ask(v, addr, ret);
+	*ret = known;
+	return 0;
 }
 
 /* Where there is no rule, which of these tells why. */

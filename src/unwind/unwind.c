@@ -9,9 +9,14 @@
 #include "unwind/frame.h"
 #include "unwind/guess.h"
 
-/* How far above the frame in work the stack is fetched ahead, from memory mostly: frames are short.
+/*
+ * How far above the frame in work the stack is fetched ahead.  Each read waits for the one before,
+ * which tells where it is: a stack that is in memory would cost its latency for each frame. Fetched
+ * are all lines, in order, since that is what the processor's own prefetcher goes on with: lines
+ * here and there, even the very ones that will be read, are slower.
  */
-#define AHEAD 1024u
+#define AHEAD 2048u
+#define LINE 64u
 
 struct unwinder {
 	struct code_table code;
@@ -70,43 +75,102 @@ static inline void hot_into(const struct hot *h, struct frame *f)
 	f->regs.known = h->known;
 }
 
-/* The word at @offset of the copy where @saved, else @old; without a branch, for which it is is
- * hard to predict.  *@bad collects what lies outside. */
-static inline uint64_t word_or(const struct stack_copy *stack, uint64_t saved, uint64_t offset,
-			       uint64_t old, uint64_t *bad)
+/* The lines from *@fetched to AHEAD bytes above @at of the copy. */
+static inline void fetch_ahead(const struct stack_copy *stack, uint64_t at, uint64_t *fetched)
 {
-	uint64_t word, out, mask = 0 - saved;
+	uint64_t to = at + AHEAD < stack->size ? at + AHEAD : stack->size;
 
-	offset &= mask;
-	out = offset > stack->size - 8;
-	*bad |= out;
-	memcpy(&word, stack->at + (offset & (out - 1)), 8);
+	for (; *fetched < to; *fetched += LINE)
+		__builtin_prefetch(stack->at + *fetched);
+}
+
+/* The word at @offset of the copy where @mask is all ones, else @old; without a branch, for which
+ * it is is hard to predict. */
+static inline uint64_t word_or(const struct stack_copy *stack, uint64_t mask, uint64_t offset,
+			       uint64_t old)
+{
+	uint64_t word;
+
+	memcpy(&word, stack->at + offset, 8);
 	return old ^ ((old ^ word) & mask);
 }
 
-/* The step of a plain rule on x86-64, from a copy of 8 bytes or more.  false: something is wrong
- * with it, and nothing changed; frame_step() will tell. */
+/*
+ * The step of a plain rule on x86-64, from a copy of 8 bytes or more.  false: something is wrong
+ * with it, and nothing changed; frame_step() will tell.  All checks come before anything is read.
+ */
 static inline bool hot_step(struct hot *h, const struct stack_copy *stack, uint64_t plain)
 {
 	uint64_t by_bp = plain_bit(plain, PLAIN_BY_BP);
 	uint64_t bp_saved = plain_bit(plain, PLAIN_BP_SAVED);
 	uint64_t bx_saved = plain_bit(plain, PLAIN_BX_SAVED);
 	uint64_t cfa = (h->sp ^ ((h->sp ^ h->bp) & (0 - by_bp))) + plain_cfa(plain);
-	uint64_t at = cfa - stack->sp, ahead = at + AHEAD, ra, bp, bx;
-	uint64_t bad = (cfa & 7) | (cfa <= h->sp) | (by_bp & ~(h->known >> DWARF_X86_64_BP));
+	uint64_t at = cfa - stack->sp, last = stack->size - 8;
+	uint64_t ra_at = at - 8;
+	uint64_t bp_at = (at + plain_bp(plain)) & (0 - bp_saved);
+	uint64_t bx_at = (at + plain_bx(plain)) & (0 - bx_saved);
 
-	__builtin_prefetch(stack->at + (ahead < stack->size ? ahead : 0));
-	ra = word_or(stack, 1, at - 8, 0, &bad);
-	bp = word_or(stack, bp_saved, at + plain_bp(plain), h->bp, &bad);
-	bx = word_or(stack, bx_saved, at + plain_bx(plain), h->bx, &bad);
-	if (bad)
+	if ((cfa & 7) | (cfa <= h->sp) | (by_bp & ~(h->known >> DWARF_X86_64_BP)) | (ra_at > last) |
+	    (bp_at > last) | (bx_at > last))
 		return false;
+	memcpy(&h->pc, stack->at + ra_at, 8);
+	h->bp = word_or(stack, 0 - bp_saved, bp_at, h->bp);
+	h->bx = word_or(stack, 0 - bx_saved, bx_at, h->bx);
 	h->known |= bp_saved << DWARF_X86_64_BP | bx_saved << DWARF_X86_64_BX;
 	h->sp = cfa;
-	h->bp = bp;
-	h->bx = bx;
-	h->pc = ra;
 	return true;
+}
+
+/* A walk from frame to frame. */
+struct walk {
+	const struct stack_copy *stack;
+	const struct code_view *view;
+	struct place *places;
+	uint32_t max;
+	struct unwound *ret;
+	uint64_t fetched; /* bytes of the copy */
+};
+
+/*
+ * Plain steps from @code on, as long as each leads to remembered code with a plain rule: a loop of
+ * its own, so that all it needs is in registers.  Any other step is left to the caller.  Returns
+ * the code of the frame that it came to.
+ */
+static __attribute__((noinline)) const struct code *hot_run(struct walk *w, struct hot *from,
+							    struct frame *f,
+							    const struct code *code)
+{
+	const struct stack_copy stack = *w->stack;
+	const struct code_view view = *w->view;
+	struct place *to = w->places + w->ret->nr, *end = w->places + w->max;
+	uint64_t fetched = w->fetched;
+	struct hot h = *from;
+	uint32_t nr;
+
+	while (to < end) {
+		struct hot next = h;
+		const struct code *there;
+
+		if (!hot_step(&next, &stack, code->how))
+			break;
+		there = code_known(&view, next.pc - 1);
+		if (next.pc == 0 || there == NULL || !(there->how & PLAIN))
+			break;
+		fetch_ahead(&stack, next.sp - stack.sp, &fetched);
+		h = next;
+		code = there;
+		*to++ = (struct place){ code->image, code->offset };
+	}
+	nr = (uint32_t)(to - w->places) - w->ret->nr;
+	w->ret->nr += nr;
+	w->ret->by_rules += nr;
+	w->fetched = fetched;
+	if (nr) {
+		h.known &= f->machine->followed;
+		f->exact = false;
+	}
+	*from = h;
+	return code;
 }
 
 /* The chain of frame pointers where no rule is, where it leads to code: as guess_step() takes it
@@ -223,48 +287,52 @@ static enum unwind_end end_nowhere(const struct hot *h, struct frame *f,
 }
 
 /* From frame to frame; the innermost one's code is @code. */
-static void walk(struct frame *f, const struct stack_copy *stack, const struct code_view *view,
-		 const struct code *code, struct place *places, uint32_t max, struct unwound *ret)
+static void walk(struct walk *w, struct frame *f, const struct code *code)
 {
+	const struct stack_copy *stack = w->stack;
+	struct unwound *ret = w->ret;
 	uint64_t plain = f->regs.machine == UNWIND_X86_64 && stack->size >= 8 ? PLAIN : 0;
 	struct hot h = hot_of(f);
 	struct place begin;
 	int err;
 
 	for (;;) {
+		if (code->how & plain)
+			code = hot_run(w, &h, f, code);
 		if ((code->how & plain) && hot_step(&h, stack, code->how)) {
 			f->exact = false;
 			ret->by_rules++;
 		} else if (plain && (!f->exact || code_is(code, &code_jit)) &&
-			   code_has_no_rule(code) && hot_chain(&h, stack, view)) {
+			   code_has_no_rule(code) && hot_chain(&h, stack, w->view)) {
 			f->exact = false;
 			ret->by_guess++;
-		} else if (!slow_step(&h, f, stack, view, code, ret)) {
+		} else if (!slow_step(&h, f, stack, w->view, code, ret)) {
 			return;
 		}
+		fetch_ahead(stack, h.sp - stack->sp, &w->fetched);
 		h.known &= f->machine->followed;
 		if (h.pc == 0) {
 			ret->end = UNWIND_COMPLETE;
 			read_up_to(&h, stack, ret);
 			return;
 		}
-		err = code_find(view, f->exact ? h.pc : h.pc - 1, &code);
+		err = code_find(w->view, f->exact ? h.pc : h.pc - 1, &code);
 		if (code_is(code, &code_nowhere)) {
 			ret->end = end_nowhere(&h, f, stack);
 			read_up_to(&h, stack, ret);
 			return;
 		}
-		if (ret->nr == max) {
+		if (ret->nr == w->max) {
 			ret->end = UNWIND_DEEP;
 			return;
 		}
-		if (!f->exact && err == 0 && put_there(view, h.pc, &code, &begin)) {
-			places[ret->nr++] = begin;
+		if (!f->exact && err == 0 && put_there(w->view, h.pc, &code, &begin)) {
+			w->places[ret->nr++] = begin;
 			ret->end = UNWIND_COMPLETE;
 			read_up_to(&h, stack, ret);
 			return;
 		}
-		places[ret->nr++] = place_of(code, f->exact);
+		w->places[ret->nr++] = place_of(code, f->exact);
 		if (err != 0) {
 			ret->end = UNWIND_WAIT;
 			ret->waiting = code->image;
@@ -287,17 +355,17 @@ struct unwound unwind_user(struct unwinder *u, struct space *s, pid_t pid,
 	struct stack_copy copy = { stack->at, unwind_sp(regs), stack->size, &read_to };
 	struct code_view view = { &u->code, s, pid, space_generation(s, pid) };
 	struct unwound ret = { 0 };
+	struct walk w = { &copy, &view, places, max, &ret, 0 };
 	const struct code *code;
 
 	code_settle(&u->code);
-	for (uint64_t i = 0; i < AHEAD && i < copy.size; i += 64)
-		__builtin_prefetch(copy.at + i);
+	fetch_ahead(&copy, 0, &w.fetched);
 	if (code_find(&view, f.regs.value[f.machine->pc], &code) != 0) {
 		ret.end = UNWIND_WAIT;
 		ret.waiting = code->image;
 	}
 	places[ret.nr++] = (struct place){ code->image, code->offset };
 	if (ret.end != UNWIND_WAIT)
-		walk(&f, &copy, &view, code, places, max, &ret);
+		walk(&w, &f, code);
 	return ret;
 }

@@ -74,7 +74,7 @@ uint64_t unwind_sp(const struct unwind_regs *regs); /* the stack pointer among t
  * trampoline that a handler returns to are exact.  The places are as space_resolve() gives them.
  * @max >= 1.
  *
- * Costs about 10 ns a frame, 25 to 40 where the stack comes from memory, and some 150 ns for an
+ * Costs about 10 ns a frame, 15 to 50 where the stack comes from memory, and some 150 ns for an
  * address of which nothing is remembered (512 KiB remember 16,384 of them).
  */
 struct unwound unwind_user(struct unwinder *u, struct space *s, pid_t pid,

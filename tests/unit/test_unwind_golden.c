@@ -16,7 +16,7 @@
 #include "unit/space_records.h"
 #include "unwind/unwind.h"
 
-enum { PID = 10, FRAMES = 256 };
+enum { PID = 10, FRAMES = 256, DAMAGES = 12 };
 
 struct golden_rule {
 	struct place place;
@@ -148,6 +148,49 @@ static void check_shorter(struct golden *g, const struct place *places, const st
 	assert_int_not_equal(short_u.end, UNWIND_COMPLETE);
 }
 
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+/* As if nothing were remembered. */
+static struct unwound unwind_anew(struct golden *g, const struct bytes *stack, struct place *places)
+{
+	for (uint32_t image = 0; image < 64; image++)
+		unwinder_forget(g->unwinder, image);
+	return unwind_user(g->unwinder, g->space, PID, &g->regs, stack, places, FRAMES);
+}
+
+/* Stacks that are wrong somewhere are told the same whether their code is remembered, when most
+ * steps are taken the short way, or not. */
+static void check_damaged(struct golden *g)
+{
+	uint64_t state = 0x9e3779b97f4a7c15ull + g->samples, nr = g->stack.nr;
+	struct bytes stack = { (const uint8_t *)g->stack.at, (uint32_t)nr * 8 };
+	struct place anew[FRAMES], known[FRAMES];
+
+	for (int i = 0; i < DAMAGES && nr; i++) {
+		/* Low in the copy, where stacks are: another word of it, or any value. */
+		uint64_t at = next_random(&state) % (nr < 256 ? nr : 256), was = g->stack.at[at];
+		uint64_t other = g->stack.at[next_random(&state) % nr];
+		struct unwound a, k;
+
+		g->stack.at[at] = i % 2 ? other : next_random(&state) >> i;
+		a = unwind_anew(g, &stack, anew);
+		(void)unwind_user(g->unwinder, g->space, PID, &g->regs, &stack, known, FRAMES);
+		k = unwind_user(g->unwinder, g->space, PID, &g->regs, &stack, known, FRAMES);
+		assert_memory_equal(&k, &a, sizeof(a));
+		for (uint32_t n = 0; n < a.nr; n++) {
+			assert_int_equal(known[n].image, anew[n].image);
+			assert_int_equal(known[n].offset, anew[n].offset);
+		}
+		g->stack.at[at] = was;
+	}
+}
+
 static void check_chain(struct golden *g, char *at)
 {
 	struct bytes stack = { (const uint8_t *)g->stack.at, (uint32_t)g->stack.nr * 8 };
@@ -166,6 +209,7 @@ static void check_chain(struct golden *g, char *at)
 	assert_int_equal(u.nr, nr);
 	assert_int_equal(u.end, g->end);
 	check_shorter(g, places, &u);
+	check_damaged(g);
 	g->samples++;
 	g->frames += nr;
 	g->guesses += u.by_guess;

@@ -152,12 +152,25 @@ static inline void put(struct bed *b, uint64_t offset, uint64_t word)
 	b->words[offset / 8] = word;
 }
 
+/* What is remembered afterwards must not change the answer: asked again, it is the same. */
 static inline struct unwound unwind_at_most(struct bed *b, uint32_t max)
 {
 	struct bytes stack = { (const uint8_t *)b->words, b->nr_words * 8 };
+	struct place first[BED_FRAMES] = { 0 };
+	struct unwound u, again;
+	size_t asked;
 
+	u = unwind_user(b->unwinder, b->space, BED_PID, &b->regs, &stack, first, max);
+	asked = b->images.asked;
 	memset(b->places, 0, sizeof(b->places));
-	return unwind_user(b->unwinder, b->space, BED_PID, &b->regs, &stack, b->places, max);
+	again = unwind_user(b->unwinder, b->space, BED_PID, &b->regs, &stack, b->places, max);
+	b->images.asked = asked;
+	assert_memory_equal(&again, &u, sizeof(u));
+	for (uint32_t i = 0; i < u.nr; i++) {
+		assert_int_equal(b->places[i].image, first[i].image);
+		assert_int_equal(b->places[i].offset, first[i].offset);
+	}
+	return u;
 }
 
 static inline struct unwound unwind(struct bed *b)
