@@ -78,8 +78,8 @@ struct record_kind {
 	bool side_band; /* comes through a side-band ring */
 };
 
-struct pipeline { /* read freely; changed by pipeline_ functions only */
-	struct order *order;
+struct pipeline {            /* read freely; changed by pipeline_ functions only */
+	struct order *order; /* with config.next its caller's, to fill and to empty */
 	struct space *space;
 	struct images *images;
 	struct symbols *symbols;

@@ -18,8 +18,7 @@ enum { MODULES_MAX = 1 << 12, NT_GNU_BUILD_ID = 3 };
 struct rkernel {
 	char anchor[16]; /* "_text"; "": no record told */
 	uint64_t at;
-	VEC(struct kallsyms_module) modules;
-	VEC(struct rkernel_map) maps;
+	VEC(struct rkernel_map) maps; /* the anchor's, and modules' */
 	bool tried;
 	struct reason why;
 };
@@ -36,7 +35,6 @@ void rkernel_free(struct rkernel *k)
 	for (size_t i = 0; i < k->maps.nr; i++)
 		free(k->maps.at[i].name);
 	vec_done(&k->maps);
-	vec_done(&k->modules);
 	free(k);
 }
 
@@ -74,12 +72,11 @@ static bool module_name(const char *path, size_t len, struct kallsyms_module *re
 	return true;
 }
 
-/* Without memory they are only missing where the samples are saved. */
 static void keep_map(struct rkernel *k, const struct record_mmap *m, const char *path, size_t len)
 {
 	struct rkernel_map map = { .start = m->start, .len = m->len, .pgoff = m->pgoff };
 
-	if (k->maps.nr >= MODULES_MAX)
+	if (k->maps.nr > MODULES_MAX)
 		return;
 	map.name = strndup(path, len);
 	if (!map.name || vec_push(&k->maps, map))
@@ -100,7 +97,7 @@ void rkernel_saw(struct rkernel *k, const struct record *r)
 	const char *path = (const char *)m->filename.at;
 	const size_t prefix = sizeof(KERNEL_PREFIX) - 1;
 	size_t len = strnlen(path, m->filename.size);
-	struct kallsyms_module module = { .start = m->start };
+	struct kallsyms_module module;
 
 	if (r->cpumode != CPUMODE_KERNEL || m->pid != UINT32_MAX)
 		return;
@@ -110,8 +107,7 @@ void rkernel_saw(struct rkernel *k, const struct record *r)
 		memcpy(k->anchor, path + prefix, len - prefix);
 		k->at = m->pgoff;
 		keep_map(k, m, path, len);
-	} else if (k->modules.nr < MODULES_MAX && module_name(path, len, &module)) {
-		(void)vec_push(&k->modules, module);
+	} else if (module_name(path, len, &module)) {
 		keep_map(k, m, path, len);
 	}
 }
@@ -162,17 +158,23 @@ static uint64_t own_anchor(const char *symbol)
 
 static int load(struct rkernel *k, struct symbols *sy, int fd)
 {
-	const struct kallsyms_places places = {
-		.anchor = k->anchor,
-		.at = k->at,
-		.modules = k->modules.at,
-		.nr_modules = k->modules.nr,
-	};
-	int err;
+	struct kallsyms_module *modules;
+	struct kallsyms_places places = { .anchor = k->anchor, .at = k->at };
+	int err = -ENOMEM;
 
 	if (fd < 0)
 		return fd;
-	err = symbols_load_recorded_kernel(sy, fd, &places);
+	places.modules = modules = calloc(k->maps.nr + 1, sizeof(*modules));
+	for (size_t i = 0; modules && i < k->maps.nr; i++) {
+		const struct rkernel_map *map = &k->maps.at[i];
+
+		modules[places.nr_modules].start = map->start;
+		places.nr_modules +=
+			module_name(map->name, strlen(map->name), &modules[places.nr_modules]);
+	}
+	if (modules)
+		err = symbols_load_recorded_kernel(sy, fd, &places);
+	free(modules);
 	close(fd);
 	return err;
 }

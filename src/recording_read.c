@@ -15,8 +15,8 @@
  *
  * A large file is read by a thread of its own, which prepares batches of records while the main
  * thread applies those before.  It works from reading_begin() to reading_wait(), in short turns;
- * meanwhile the file, the order, and all of struct reading but .own are the thread's, and of what
- * is known about the recording it changes nothing (perfdata_quiet()).
+ * meanwhile the file, the order, and of struct reading what is neither .own nor under the lock are
+ * the thread's, and of what is known about the recording it changes nothing (perfdata_quiet()).
  */
 #include "recording_read.h"
 
@@ -38,7 +38,7 @@ enum {
 	TURN_RECORDS = 1536, /* read in a turn: fewer than may leave, or they would pile up */
 	RECORDS_A_LOOK = 64, /* between two looks at the clock */
 	UNTIMED_MOST = 1024, /* read before they leave */
-	FETCHED_AHEAD = 6,   /* records that another processor has read */
+	FETCHED_AHEAD = 6,   /* records: another processor has read them */
 	CACHE_LINE = 64,
 };
 

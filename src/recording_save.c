@@ -47,11 +47,8 @@ static int save_build_ids(const struct recording *r, struct perfdata_writer *w)
 	for (size_t i = 0; i < nr && !err; i++) {
 		const struct perfdata_build_id *b = perfdata_build_id(r->pd, i);
 		bool kernel = (b->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
-		size_t size = b->size;
 
-		while (size > 16 && !b->id[size - 1]) /* what is shorter was padded */
-			size--;
-		err = writer_build_id(w, b->path, b->id, size, kernel);
+		err = writer_build_id(w, b->path, b->id, b->size, kernel);
 	}
 	return err;
 }

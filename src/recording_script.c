@@ -17,9 +17,6 @@
 
 enum { FRAMES_MAX = 127, IMAGES_A_STACK = 64 };
 
-/* PERF_SAMPLE_* bits that older headers lack. */
-enum { DATA_PAGE_SIZE = 1u << 22, CODE_PAGE_SIZE = 1u << 23, WEIGHT_STRUCT = 1u << 24 };
-
 #define SETTLE_ONE_NS (2 * NS_PER_S) /* to read the image of a frame */
 
 static void name_kernel(struct recording *r, uint64_t addr, struct script_frame *f)
@@ -197,11 +194,11 @@ static struct script_memory memory_of(const struct perfdata_event *e, const stru
 	return (struct script_memory){
 		.has_addr = type & PERF_SAMPLE_ADDR,
 		.has_source = type & PERF_SAMPLE_DATA_SRC,
-		.has_weight = type & (PERF_SAMPLE_WEIGHT | WEIGHT_STRUCT),
-		.has_latency = type & WEIGHT_STRUCT,
+		.has_weight = type & (PERF_SAMPLE_WEIGHT | SAMPLE_WEIGHT_STRUCT),
+		.has_latency = type & SAMPLE_WEIGHT_STRUCT,
 		.has_physical = type & PERF_SAMPLE_PHYS_ADDR,
-		.has_data_page = type & DATA_PAGE_SIZE,
-		.has_code_page = type & CODE_PAGE_SIZE,
+		.has_data_page = type & SAMPLE_DATA_PAGE_SIZE,
+		.has_code_page = type & SAMPLE_CODE_PAGE_SIZE,
 		.addr = s->addr,
 		.source = s->data_src,
 		.weight = s->weight,

@@ -9,14 +9,6 @@
 #include "record/decode.h"
 #include "record/decode_parts.h"
 
-/* PERF_SAMPLE_* bits of Linux 6.18 by number: older headers lack the last ones. */
-enum {
-	SAMPLE_CGROUP = 1u << 21,
-	SAMPLE_DATA_PAGE_SIZE = 1u << 22,
-	SAMPLE_CODE_PAGE_SIZE = 1u << 23,
-	SAMPLE_WEIGHT_STRUCT = 1u << 24,
-};
-
 static unsigned bits_in(uint64_t mask)
 {
 	return (unsigned)__builtin_popcountll(mask);

@@ -9,6 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* PERF_SAMPLE_* bits of Linux 6.18 by number: older headers lack the last ones. */
+enum {
+	SAMPLE_CGROUP = 1u << 21,
+	SAMPLE_DATA_PAGE_SIZE = 1u << 22,
+	SAMPLE_CODE_PAGE_SIZE = 1u << 23,
+	SAMPLE_WEIGHT_STRUCT = 1u << 24,
+};
+
 struct layout {
 	uint64_t sample_type;        /* PERF_SAMPLE_* */
 	uint64_t read_format;        /* PERF_FORMAT_* */

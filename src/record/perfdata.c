@@ -262,14 +262,6 @@ static int next_plain(struct perfdata *pd, struct perfdata_record *ret)
 	return 1;
 }
 
-/* Of the recorder's records, those that change what is known of the recording. */
-static bool is_change(uint32_t type)
-{
-	return type == PERFDATA_HEADER_ATTR || type == PERFDATA_EVENT_TYPE ||
-	       type == PERFDATA_EVENT_UPDATE || type == PERFDATA_BUILD_ID ||
-	       type == PERFDATA_FEATURE;
-}
-
 /* Finds out what a record is of, and takes in those of the recorder. */
 static int finish(struct perfdata *pd, struct perfdata_record *r, bool inflated)
 {
@@ -292,7 +284,7 @@ static int finish(struct perfdata *pd, struct perfdata_record *r, bool inflated)
 			return stop(pd, -EBADMSG, r->offset,
 				    "a compressed record is inside another one");
 		err = take_compressed(pd, r);
-	} else if (pd->quiet && is_change(r->type)) {
+	} else if (pd->quiet && user_record_changes(r->type)) {
 		pd->put_off = true;
 		pd->change = *r;
 		return -EBUSY;

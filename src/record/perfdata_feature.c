@@ -126,9 +126,20 @@ static int parse_event_desc(struct perfdata *pd, struct cursor *c)
 	return err;
 }
 
+/* Of a build-id whose size is not told: shorter ones are padded with words of zeroes. */
+static uint8_t size_without_padding(const uint8_t id[20])
+{
+	static const uint8_t none[4];
+	uint8_t size = 20;
+
+	while (size > sizeof(none) && !memcmp(id + size - sizeof(none), none, sizeof(none)))
+		size -= sizeof(none);
+	return size;
+}
+
 static int take_build_id(struct perfdata *pd, struct cursor *c, uint16_t misc)
 {
-	struct perfdata_build_id b = { .misc = misc, .size = sizeof(b.id) };
+	struct perfdata_build_id b = { .misc = misc };
 	struct bytes id, name;
 	uint32_t pid;
 	uint8_t size;
@@ -138,8 +149,8 @@ static int take_build_id(struct perfdata *pd, struct cursor *c, uint16_t misc)
 		return 0;
 	b.pid = (int32_t)pid;
 	memcpy(b.id, id.at, sizeof(b.id));
-	if ((misc & MISC_BUILD_ID_SIZE) && size <= sizeof(b.id))
-		b.size = size;
+	b.size = (misc & MISC_BUILD_ID_SIZE) && size <= sizeof(b.id) ? size
+								     : size_without_padding(b.id);
 	name = cursor_name(c);
 	b.path = strndup((const char *)name.at, name.size);
 	if (!b.path || vec_push(&pd->build_ids, b)) {
@@ -319,6 +330,13 @@ static int apply_event_update(struct perfdata *pd, struct cursor *c)
 		return 0;
 	name = cursor_name(c);
 	return event_set_name(pd, (size_t)event, name.at, name.size);
+}
+
+bool user_record_changes(uint32_t type)
+{
+	return type == PERFDATA_HEADER_ATTR || type == PERFDATA_EVENT_TYPE ||
+	       type == PERFDATA_EVENT_UPDATE || type == PERFDATA_BUILD_ID ||
+	       type == PERFDATA_FEATURE;
 }
 
 int user_record_apply(struct perfdata *pd, const struct perfdata_record *r)

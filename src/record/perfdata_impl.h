@@ -159,6 +159,7 @@ int features_read(struct perfdata *pd);
 int tracing_take(struct perfdata *pd);
 /* A record of the recorder itself.  0, -ENOMEM. */
 int user_record_apply(struct perfdata *pd, const struct perfdata_record *r);
+bool user_record_changes(uint32_t type); /* it would take something from one of that type */
 void facts_done(struct perfdata *pd);
 
 #endif

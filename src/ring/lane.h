@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A lane: a byte ring between exactly one producer and one consumer thread, for records of any
- * size.  The only memory that two threads of ptop share.
+ * size.  The only memory that readers of rings share with another thread.
  *
  * The producer reserves room, fills it, and commits a batch at a time; the consumer peeks
  * records, each in one piece, and releases a batch at a time.  No locks, no system calls, no

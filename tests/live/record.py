@@ -222,23 +222,27 @@ def test_events_change_while_it_goes_on():
     assert {("cpu-clock", 500500), ("cpu-clock", 1001001)} & periods, periods
 
 
-def test_a_key_writes_what_is_held():
-    ps.need_perf()
-    perf = ps.need_tool("perf")
-    folder = ps.scratch_dir()
-    before = os.getcwd()
+def written_by_a_key(*args):
+    """The path of what O writes, pressed once the workload is on the screen of ptop with args."""
+    folder, before = ps.scratch_dir(), os.getcwd()
     os.chdir(folder)
     try:
-        with ps.Workload("workload", 300) as work:
-            with Session(["-d", 0.3, "-F", 2000, "-p", work.pid], cols=120) as terminal:
-                terminal.press("1", r"hot_a")
-                terminal.press("O", r"the samples held are in ptop-[-0-9]*\.data, a recording")
-                terminal.keys("q")
-                assert terminal.wait_exit(LONG_S) == 0
+        with Session(list(args), cols=120) as terminal:
+            terminal.press("1", r"hot_a")
+            terminal.press("O", r"the samples held are in ptop-[-0-9]*\.data, a recording")
+            terminal.keys("q")
+            assert terminal.wait_exit(LONG_S) == 0
     finally:
         os.chdir(before)
     name, = [name for name in os.listdir(folder) if name.endswith(".data")]
-    path = os.path.join(folder, name)
+    return os.path.join(folder, name)
+
+
+def test_a_key_writes_what_is_held():
+    ps.need_perf()
+    perf = ps.need_tool("perf")
+    with ps.Workload("workload", 300) as work:
+        path = written_by_a_key("-d", 0.3, "-F", 2000, "-p", work.pid)
     stacks = perf_stacks(perf, path)
     theirs = collections.Counter(stack[0] for stack in stacks if stack)
     refresh = ps.run_json(["-i", path, "-r", 0, "--min-percent", 0])[-1]
@@ -261,18 +265,7 @@ def test_a_key_writes_what_a_recording_holds():
         subprocess.run([perf, "record", "-q", "-g", "-F", "2000", "-o", first, "-p", str(work.pid),
                         "--", "sleep", "1"], check=True)
     expected = ps.run_json(["-i", first, "-r", 0, "--min-percent", 0])[-1]
-    before = os.getcwd()
-    os.chdir(folder)
-    try:
-        with Session(["-i", first], cols=120) as terminal:
-            terminal.press("1", r"hot_a")
-            terminal.press("O", r"the samples held are in ptop-[-0-9]*\.data, a recording")
-            terminal.keys("q")
-            assert terminal.wait_exit(LONG_S) == 0
-    finally:
-        os.chdir(before)
-    name, = [name for name in os.listdir(folder) if name.endswith(".data")]
-    path = os.path.join(folder, name)
+    path = written_by_a_key("-i", first)
     refresh = ps.run_json(["-i", path, "-r", 0, "--min-percent", 0])[-1]
     assert refresh["samples"] == expected["samples"] > 100, (refresh["samples"], expected["samples"])
     assert self_counts(refresh) == self_counts(expected)
@@ -280,8 +273,10 @@ def test_a_key_writes_what_a_recording_holds():
     piped = os.path.join(folder, "piped.perf")
     with open(first, "rb") as recording:
         ps.run(["-i", "-", "-b", "-o", piped], stdin=recording)
-    assert self_counts(ps.run_json(["-i", piped, "-r", 0, "--min-percent", 0])[-1]) == \
-        self_counts(expected)
+    ps.run(["-i", first, "-b", "-o", first])  # its own name: the recording is first.perf.old then
+    for same in (piped, first, first + ".old"):
+        assert self_counts(ps.run_json(["-i", same, "-r", 0, "--min-percent", 0])[-1]) == \
+            self_counts(expected), same
     theirs = collections.Counter(stack[0] for stack in perf_stacks(perf, path) if stack)
     for name in HOT:
         assert theirs[name] == self_counts(expected).get(name, 0), name

@@ -495,6 +495,53 @@ static void reads_a_folder(void **state)
 	assert_int_equal(system(command), 0);
 }
 
+/* A build-id of 20 bytes that ends in zero, one of 16 that was padded, and one that tells 8. */
+static void three_build_ids(struct build *b)
+{
+	static const uint8_t sizes[] = { 19, 16, 8 };
+
+	put_sample(b, 11, 100);
+	for (size_t i = 0; i < sizeof(sizes); i++) {
+		put_record(b, PERFDATA_BUILD_ID, i == 2 ? 1u << 15 : 0, 8 + 4 + 24 + 4);
+		put(b, UINT32_MAX, 4);
+		for (unsigned k = 0; k < 20; k++)
+			put(b, k < sizes[i] ? 0xab : 0, 1);
+		put(b, i == 2 ? 8 : 0, 4);
+		put_text(b, "/x", 4);
+	}
+	put_sample(b, 21, 200);
+}
+
+/* And while it has to be quiet, what would change them is put off. */
+static void build_ids_have_their_sizes(void **state)
+{
+	static const uint8_t sizes[] = { 20, 16, 8 };
+	struct build b = { 0 };
+	struct perfdata_record r;
+	struct perfdata *pd;
+
+	(void)state;
+	put_file(&b, 112, true, three_build_ids);
+	pd = open_built(&b);
+	perfdata_quiet(pd, true);
+	assert_int_equal(perfdata_next(pd, &r), 1);
+	assert_int_equal(perfdata_next(pd, &r), -EBUSY);
+	assert_int_equal(perfdata_next(pd, &r), -EBUSY);
+	assert_int_equal(perfdata_nr_build_ids(pd), 0);
+	perfdata_quiet(pd, false);
+	for (size_t i = 0; i < sizeof(sizes); i++) {
+		assert_int_equal(perfdata_next(pd, &r), 1);
+		assert_int_equal(r.type, PERFDATA_BUILD_ID);
+		assert_int_equal(perfdata_nr_build_ids(pd), i + 1);
+		assert_int_equal(perfdata_build_id(pd, i)->size, sizes[i]);
+		assert_string_equal(perfdata_build_id(pd, i)->path, "/x");
+	}
+	assert_int_equal(perfdata_next(pd, &r), 1);
+	assert_int_equal(r.sid.time_ns, 200);
+	assert_int_equal(perfdata_next(pd, &r), 0);
+	perfdata_free(pd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -508,6 +555,7 @@ int main(void)
 		cmocka_unit_test(refuses_what_is_no_recording),
 		cmocka_unit_test(reads_a_file_through_a_pipe),
 		cmocka_unit_test(reads_a_folder),
+		cmocka_unit_test(build_ids_have_their_sizes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
